@@ -1,0 +1,52 @@
+/*
+ * export.h - what an exporter is. Shapes: ROWS scan rows (fm_scan), TREE draw a call tree
+ * (fm_calltree), TIMELINE draw rows in time order; the core makes the shape.
+ *
+ * Adding a format: a file here, one line in the table of export.c, one in Makefile.am, golden
+ * cases, a line in the man page.
+ */
+#ifndef FM_EXPORT_EXPORT_H
+#define FM_EXPORT_EXPORT_H
+
+#include "store/select.h"
+#include "util/out.h"
+
+enum fm_shape { FM_SHAPE_ROWS, FM_SHAPE_TREE, FM_SHAPE_TIMELINE };
+
+struct fm_export {
+    struct fm_ctx *ctx;
+    const struct fm_selection *sel;
+    const struct fm_calltree *tree;      /* SHAPE_TREE only */
+    struct fm_names names;
+    const char *title;                   /* never NULL */
+    const struct fm_export_options *options;
+    struct fm_out *out;
+};
+
+/* A setting of an exporter ("width", "colors"), for checking and for help. */
+struct fm_export_setting {
+    const char *key, *value_name, *about;
+};
+
+struct fm_exporter {
+    const char *name;
+    const char *summary;
+    const char *extension;               /* ".svg"; several: ".folded,.collapsed" */
+    enum fm_shape shape;
+    const struct fm_export_setting *setting; /* ends with key == NULL; or NULL */
+    enum fm_status (*write)(struct fm_export *export, struct fm_error *err);
+};
+
+const struct fm_exporter *fm_exporter_at(size_t i);       /* name order; NULL past the end */
+const struct fm_exporter *fm_exporter_find(const char *name);
+
+/* The value of --set key, or NULL. */
+const char *fm_export_setting(const struct fm_export *export, const char *key);
+
+/* Makes the shape, runs the exporter, checks the settings (FM_CONFIG for an unknown one). */
+enum fm_status fm_export_run(struct fm_ctx *ctx, const struct fm_selection *sel,
+                             const struct fm_exporter *exporter,
+                             const struct fm_export_options *options,
+                             const struct fm_sink *sink, struct fm_error *err);
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * mapping.h - formats/NAME.yaml: what the events of a format mean.
+ *
+ * A mapping file is parsed once into rules (struct fm_mapping). An importer then DECLARES the event
+ * classes it meets, with typed fields (fm_class_declare); each class is matched against the rules
+ * and compiled into moves field -> column. The importer learns which fields are WANTED and decodes
+ * no others. For each event it hands over the field values (fm_event), and the moves run.
+ *
+ *     formats/perf.yaml --parse--> rules --bind(class "cycles", fields)--> moves --fm_event--> row
+ *
+ * The language is described in man/foldmill-formats.5.
+ */
+#ifndef FM_FORMAT_MAPPING_H
+#define FM_FORMAT_MAPPING_H
+
+#include "store/build.h"
+#include "util/expr.h"
+#include "util/pattern.h"
+#include "util/yaml.h"
+
+struct fm_mapping;
+
+/* Finds formats/NAME.yaml along the data path and parses it. FM_UNKNOWN: no such file; FM_CONFIG:
+ * it is wrong, err has line and column. Allocated from ctx; freed by fm_mapping_free(). */
+enum fm_status fm_mapping_load(struct fm_ctx *ctx, const char *name, struct fm_mapping **mapping,
+                               struct fm_error *err);
+/* One file by path; every message goes to log (fm_check prints it). */
+enum fm_status fm_mapping_load_file(struct fm_ctx *ctx, const char *path,
+                                    struct fm_mapping **mapping, struct fm_yaml_log *log,
+                                    struct fm_error *err);
+void fm_mapping_free(struct fm_mapping *mapping);
+
+const char *fm_mapping_name(const struct fm_mapping *mapping);
+const char *fm_mapping_about(const struct fm_mapping *mapping);
+const char *fm_mapping_container(const struct fm_mapping *mapping);
+/* The whole document, for generic containers (text, csv, json, jsonl, records), which read their
+ * own keys from it; checked at load by format/container.c. */
+const struct fm_yaml_node *fm_mapping_root(const struct fm_mapping *mapping);
+
+/* ------------------------------------------------------- classes and fields */
+
+struct fm_field {
+    const char *name;
+    enum fm_type type;
+    const char *unit;      /* "ns", "bytes", "" … or NULL */
+};
+
+struct fm_binding;         /* a mapping bound to one builder */
+
+/* `keep` is the user's "a,b" or "all" list (NULL = none): labels marked asked that something
+ * names. One binding per builder (sub-builders: one each, bound again). */
+enum fm_status fm_binding_new(const struct fm_mapping *mapping, struct fm_builder *builder,
+                              const char *keep, struct fm_binding **binding,
+                              struct fm_error *err);
+void fm_binding_free(struct fm_binding *binding);
+
+#define FM_CLASS_FIELDS 1024
+#define FM_CLASS_UNMAPPED (-1)
+
+/*
+ * Declares a class. Returns its number (>= 0) or FM_CLASS_UNMAPPED when no rule takes it (its
+ * events are then counted by fm_account_record(…, FM_ACCOUNT_NOT_MAPPED) through
+ * fm_event_unmapped()); -2 on no memory or too many fields.
+ * wanted (fields bits, (n + 63) / 64 words, may be NULL) tells which fields the moves read.
+ * `period` is the event's sampling period setting (0 unknown).
+ */
+int fm_class_declare(struct fm_binding *binding, const char *name, const struct fm_field *field,
+                     size_t n, uint64_t period, uint64_t *wanted);
+
+/* Adds one event: value[i] and present bit i for field i of the declaration. Values are 64-bit
+ * lanes as in store/build.h (strings interned, stacks as append nodes, threads as rows). Returns
+ * the row, or UINT64_MAX when the rule's `when` said no (counted as not mapped) or the builder has
+ * failed. Every rule of kind sample counts as one kept sample per COUNT; the importer has counted
+ * it in with fm_account_in(). */
+uint64_t fm_event(struct fm_binding *binding, int class_id, const uint64_t *value,
+                  const uint64_t *present);
+void fm_event_unmapped(struct fm_binding *binding, const char *class_name, uint64_t offset);
+
+/* Event index of the store that class_id's rule writes to (constant event names only), else
+ * FM_NONE. */
+uint32_t fm_class_event(const struct fm_binding *binding, int class_id);
+
+/* Prints, for each declared class, which field reaches which column (`check --against`). */
+void fm_binding_report(const struct fm_binding *binding, struct fm_out *out);
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * input.h - bytes of an input, decoded.
+ *
+ *     file | pipe | memory  ->  [gzip | zstd | xz | lz4 | bzip2]*  ->  fm_reader windows
+ *
+ * Compression is recognised by content and stacked below every format (up to 8 layers); no
+ * importer knows of it. struct fm_input is immutable once open and may be shared; each use (or
+ * thread) has its own struct fm_reader with its own window.
+ *
+ * Plain files are pread into one reused buffer (or mapped when asked: `fm_input_map`); streams keep
+ * one reused buffer. An importer that must go back says so (fm_importer.seek): pipes and
+ * compressed inputs are then spooled to an unlinked temporary file (in $TMPDIR) under the
+ * inflated-bytes cap; a small one (<= 32 MiB) stays in memory.
+ */
+#ifndef FM_INPUT_INPUT_H
+#define FM_INPUT_INPUT_H
+
+#include "util/ctx.h"
+#include "util/cursor.h"
+#include "util/diag.h"
+
+struct fm_input;
+struct fm_reader;
+
+/* "-" is standard input. A directory is FM_FORMAT "is a directory" unless fm_input_is_dir() was
+ * asked before: directories have no bytes. */
+enum fm_status fm_input_open(struct fm_ctx *ctx, const char *path, struct fm_input **input,
+                             struct fm_error *err);
+enum fm_status fm_input_open_memory(struct fm_ctx *ctx, const void *data, size_t n,
+                                    const char *name, struct fm_input **input,
+                                    struct fm_error *err);
+/* A file inside a directory input (or beside a file input), e.g. "data.0". */
+enum fm_status fm_input_open_beside(struct fm_input *input, const char *name,
+                                    struct fm_input **member, struct fm_error *err);
+void fm_input_free(struct fm_input *input);
+
+bool fm_input_is_dir(const struct fm_input *input);
+const char *fm_input_name(const struct fm_input *input);   /* as given; for messages */
+const char *fm_input_path(const struct fm_input *input);   /* NULL for memory and pipes */
+const char *fm_input_filters(const struct fm_input *input); /* "gzip", "gzip+zstd", "" */
+
+/* The first bytes (up to 64 KiB; fewer when the input is shorter), for probing: borrowed. */
+enum fm_status fm_input_head(struct fm_input *input, const unsigned char **data, size_t *n,
+                             struct fm_error *err);
+
+/* Makes the input seekable (spools when needed). Afterwards fm_input_size() is known. */
+enum fm_status fm_input_seekable(struct fm_input *input, struct fm_error *err);
+/* Decoded size; false while unknown (a stream not yet at its end). */
+bool fm_input_size(const struct fm_input *input, uint64_t *size);
+/* Raw bytes on disk, 0 when unknown: for progress. */
+uint64_t fm_input_raw_size(const struct fm_input *input);
+
+/* xxh3 of the decoded bytes, when the whole was read front to back by one reader; else of size and
+ * head. Provenance only. */
+uint64_t fm_input_hash(const struct fm_input *input);
+
+/*
+ * Readers. A stream that is not seekable has one reader, front to back.
+ */
+enum fm_status fm_reader_open(struct fm_input *input, struct fm_reader **reader,
+                              struct fm_error *err);
+void fm_reader_close(struct fm_reader *reader);
+
+/*
+ * At least `need` bytes at the current position, without moving: *data is borrowed until the next
+ * call on this reader, *n >= need, or less at the end of the input (0 = end). More than `need` may
+ * come: whatever the window holds. FM_IO / FM_TRUNCATED / FM_LIMIT (broken or oversized
+ * compression: what was decoded before it has been delivered) are sticky at that position.
+ */
+enum fm_status fm_reader_peek(struct fm_reader *reader, size_t need, const unsigned char **data,
+                              size_t *n, struct fm_error *err);
+/* Moves forward by n bytes that a peek has shown. */
+void fm_reader_consume(struct fm_reader *reader, size_t n);
+/* Moves forward over n bytes, shown or not; stops at the end. *skipped = how many. */
+enum fm_status fm_reader_skip(struct fm_reader *reader, uint64_t n, uint64_t *skipped,
+                              struct fm_error *err);
+/* Seekable inputs only. */
+enum fm_status fm_reader_seek(struct fm_reader *reader, uint64_t offset, struct fm_error *err);
+uint64_t fm_reader_offset(const struct fm_reader *reader);
+
+/* Reads exactly up to n bytes at offset into buf (seekable inputs): *got = how many there were. */
+enum fm_status fm_input_read_at(struct fm_input *input, uint64_t offset, void *buf, size_t n,
+                                size_t *got, struct fm_error *err);
+
+/* Text lines: the next line without its end (\n or \r\n), borrowed until the next call. *n and
+ * *offset (byte offset of the line) are set; *end = true at the end of the input. A line longer
+ * than `max` is cut to max (the rest skipped) and *cut set. */
+enum fm_status fm_reader_line(struct fm_reader *reader, size_t max, const char **line, size_t *n,
+                              uint64_t *offset, bool *cut, bool *end, struct fm_error *err);
+
+/* A decompressor for one stream inside an importer (perf COMPRESSED records): feed pieces, take
+ * what comes out. kind: "zstd", "gzip", "xz", "lz4", "bzip2". */
+struct fm_inflate;
+enum fm_status fm_inflate_new(struct fm_ctx *ctx, const char *kind, struct fm_inflate **inflate,
+                              struct fm_error *err);
+void fm_inflate_free(struct fm_inflate *inflate);
+/* Decompresses from *in (moved forward, *in_left reduced) into out[0..cap): *produced bytes. Call
+ * again while *in_left > 0 or *produced == cap. FM_FORMAT on broken data. */
+enum fm_status fm_inflate_run(struct fm_inflate *inflate, const unsigned char **in,
+                              size_t *in_left, unsigned char *out, size_t cap, size_t *produced,
+                              struct fm_error *err);
+
+/* A whole small file (ELF members, kallsyms, maps), decompressed by content, at most `max` bytes:
+ * allocated from ctx->mem, freed with fm_mem_free(&ctx->mem, *data, *n + 1); NUL-terminated. */
+enum fm_status fm_input_slurp(struct fm_ctx *ctx, const char *path, size_t max, char **data,
+                              size_t *n, struct fm_error *err);
+
+#endif

@@ -1,0 +1,129 @@
+/*
+ * select.h - a selection: which rows of a store, how they are weighed, and with which stacks.
+ *
+ * The query layer makes selections (filters, stack edits); exporters and group-by read them. It is
+ * the seam between the two, which never include each other.
+ *
+ *     selection = store x event(s) x row bitmap x weight x edited stacks x pseudo frames
+ */
+#ifndef FM_STORE_SELECT_H
+#define FM_STORE_SELECT_H
+
+#include "store/name.h"
+
+enum fm_weigh { FM_WEIGH_VALUE, FM_WEIGH_SAMPLES, FM_WEIGH_COLUMN };
+
+/* Edited stacks: frames by label. Made by query/stack.c; absent = the store's own tree. Nodes are
+ * DFS pre-order as in struct fm_tree_node, but .frame indexes `frame` below. */
+struct fm_stacks {
+    struct fm_tree_node *node;
+    size_t nodes;
+    struct fm_frame_row *frame;
+    size_t frames;
+    uint32_t *of_tree;         /* tree node of the store -> node here; FM_NONE: the row is dropped */
+};
+
+struct fm_pseudo {
+    fm_column col;             /* FM_NONE: the literal */
+    fm_str literal;
+    int derived;               /* enum fm_derived, or -1: a stored column */
+};
+
+/* Columns that are computed from the thread table and not stored. */
+enum fm_derived {
+    FM_DERIVED_PID, FM_DERIVED_TID, FM_DERIVED_PROCESS, FM_DERIVED_CONTAINER, FM_DERIVED_SOURCE,
+    FM_DERIVED_EVENT, FM_DERIVED_COMMAND
+};
+/* "pid" "tid" "process" "container" "source" "event" "command" -> value; -1 unknown */
+int fm_derived_find(const char *name);
+enum fm_type fm_derived_type(enum fm_derived d);
+/* The value for a row with thread t (FM_NONE unknown), of a segment's source, with an event. false:
+ * no value. Strings as ids. */
+bool fm_derived_value(const struct fm_store *store, enum fm_derived d, fm_thread t,
+                      uint32_t source, uint32_t event, uint64_t *value);
+
+#define FM_PSEUDO_MAX 16
+
+struct fm_selection {
+    struct fm_store *store;
+    uint8_t *event;            /* flag per event of the store */
+    fm_str event_name;         /* "cpu-clock" or "all" */
+    fm_str unit;               /* of the weight */
+    enum fm_weigh weigh;
+    fm_column weigh_col;
+    uint64_t *rows;            /* bitmap over all rows, or NULL = all */
+    uint64_t row_words;
+    struct fm_stacks *stacks;  /* NULL = the store's tree */
+    struct fm_pseudo prepend[FM_PSEUDO_MAX], append[FM_PSEUDO_MAX];
+    size_t prepends, appends;
+    /* the account of the selection */
+    uint64_t samples;          /* sum of count over selected rows */
+    fm_u128 weight;            /* sum of weight over selected rows */
+    fm_u128 weight_all;        /* of the event, before any filter */
+    struct fm_mem *mem;
+};
+
+/* Takes options apart: event, weight, prepend, append (against the views). Row filters and stack
+ * filters are applied by the query layer afterwards. */
+enum fm_status fm_selection_init(struct fm_selection *sel, struct fm_store *store,
+                                 const struct fm_select_options *options, struct fm_error *err);
+void fm_selection_release(struct fm_selection *sel);
+
+/* Sums samples and weight over the selected rows: call after the filters. */
+enum fm_status fm_selection_sum(struct fm_selection *sel, struct fm_error *err);
+
+/*
+ * Scans selected rows block by block: decoded columns that were asked for, and the list of live
+ * rows of the block.
+ */
+#define FM_SCAN_COLUMNS 24
+struct fm_scan {
+    const struct fm_selection *sel;
+    fm_column col[FM_SCAN_COLUMNS];
+    size_t cols;
+    size_t segment;
+    uint32_t block;
+    /* the current block: */
+    uint64_t first_row;
+    uint32_t n;                          /* live rows */
+    uint32_t source;
+    uint16_t live[FM_BLOCK_ROWS];        /* their places in the block */
+    uint64_t *value[FM_SCAN_COLUMNS];    /* [place] */
+    uint64_t *valid[FM_SCAN_COLUMNS];    /* bitmaps by place */
+    uint64_t *event;                     /* always there */
+    uint64_t *buffer;
+};
+
+enum fm_status fm_scan_init(struct fm_scan *scan, const struct fm_selection *sel,
+                            const fm_column *col, size_t cols, struct fm_error *err);
+bool fm_scan_next(struct fm_scan *scan);    /* false at the end */
+void fm_scan_release(struct fm_scan *scan);
+
+static inline bool fm_scan_valid(const struct fm_scan *scan, size_t col, uint32_t place)
+{
+    return (scan->valid[col][place >> 6] >> (place & 63)) & 1;
+}
+
+/*
+ * Call tree: the selection with stacks merged by label: what TREE exporters draw. Pseudo frames are
+ * ordinary nodes. Children of a node are in byte order of their labels; nodes in DFS pre-order.
+ */
+struct fm_call_node {
+    uint32_t parent, end, depth;
+    fm_str label;
+    uint8_t kind;              /* enum fm_frame_kind; SYNTHETIC for pseudo frames */
+    fm_frame frame;            /* a frame with that label (module, file …); FM_NONE for pseudo */
+    fm_u128 self, total;
+    uint64_t self_samples, total_samples;
+};
+struct fm_calltree {
+    struct fm_call_node *node; /* node 0 = root, label "" */
+    size_t nodes, cap;
+    uint32_t depth;            /* deepest node's */
+    struct fm_mem *mem;
+};
+enum fm_status fm_calltree_make(struct fm_calltree *tree, const struct fm_selection *sel,
+                                const struct fm_names *names, struct fm_error *err);
+void fm_calltree_release(struct fm_calltree *tree);
+
+#endif
