@@ -1,5 +1,127 @@
 #!/bin/sh
-# Makes ./configure. `demo` and `check` do more: see README.md.
+# autogen.sh - from a fresh checkout to a result.
+#
+#   ./autogen.sh         makes ./configure, nothing else (needs autoconf, automake, libtool)
+#   ./autogen.sh demo    installs what is missing, builds into build/, and converts a recording:
+#                        flame.svg, profile.speedscope.json, profile.folded, the top 10 paths
+#   ./autogen.sh check   installs what is missing, builds into build/, and runs the tests
+#
+# demo and check install Debian packages (as root, or with sudo) and only those that are missing.
+# On other systems they say what is missing and go on when nothing is.
+
 set -eu
 cd "$(dirname "$0")"
-autoreconf --install --force
+
+# The tools and libraries by their Debian 12 package names; needs() below says how to find each
+# where there is no dpkg.
+packages="autoconf automake libtool make gcc libc6-dev pkg-config check
+    libyaml-dev libtraceevent-dev libtracefs-dev zlib1g-dev libzstd-dev libelf-dev libdw-dev
+    libpcre2-dev libxxhash-dev libiberty-dev liblzma-dev liblz4-dev libbz2-dev"
+
+say() { echo "autogen.sh: $*" >&2; }
+
+# has PACKAGE: true when the thing is there, on any system
+has() {
+    case $1 in
+    autoconf) command -v autoreconf ;;
+    automake) command -v automake ;;
+    libtool) command -v libtoolize || command -v glibtoolize ;;
+    make | gcc) command -v "$1" || { [ "$1" = gcc ] && command -v cc; } ;;
+    pkg-config) command -v pkg-config || command -v pkgconf ;;
+    libc6-dev) header stdio.h ;;
+    check) module check ;;
+    libyaml-dev) module yaml-0.1 ;;
+    libtraceevent-dev) module libtraceevent ;;
+    libtracefs-dev) module libtracefs ;;
+    zlib1g-dev) module zlib ;;
+    libzstd-dev) module libzstd ;;
+    libelf-dev) module libelf ;;
+    libdw-dev) module libdw ;;
+    libpcre2-dev) module libpcre2-8 ;;
+    liblzma-dev) module liblzma ;;
+    liblz4-dev) module liblz4 ;;
+    libxxhash-dev) header xxhash.h ;;
+    libiberty-dev) header libiberty/demangle.h ;;
+    libbz2-dev) header bzlib.h ;;
+    esac >/dev/null 2>&1
+}
+
+module() { pkg-config --exists "$1"; }
+header() { echo "#include <$1>" | cc -E - >/dev/null 2>&1; }
+
+missing() {
+    lacks=
+    for package in $packages; do
+        has "$package" || lacks="$lacks $package"
+    done
+    echo $lacks
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+install_missing() {
+    lacks=$(missing)
+    [ -n "$lacks" ] || return 0
+    if ! command -v apt-get >/dev/null 2>&1; then
+        say "missing, by their Debian names: $lacks"
+        say "install what your system calls them and run this again"
+        exit 1
+    fi
+    if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null 2>&1; then
+        say "missing packages: $lacks"
+        say "neither root nor sudo is here: run apt-get install $lacks as root"
+        exit 1
+    fi
+    say "installing $lacks"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update >&2
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
+        install $lacks >&2
+    lacks=$(missing)
+    if [ -n "$lacks" ]; then
+        say "still missing after the installation: $lacks"
+        exit 1
+    fi
+}
+
+jobs() { nproc 2>/dev/null || echo 2; }
+
+# build [CONFIGURE OPTIONS]: configures and builds into build/
+build() {
+    [ -x configure ] && [ configure -nt configure.ac ] && [ configure -nt Makefile.am ] ||
+        autoreconf --install --force >&2
+    mkdir -p build
+    (cd build && ../configure -q "$@" && make -s -j"$(jobs)") >&2
+}
+
+demo() {
+    install_missing
+    build
+    recording=tests/data/folded/demo.folded
+    for file in tests/data/perf/demo.perf.data; do
+        [ -f "$file" ] && recording=$file
+    done
+    foldmill=build/foldmill
+    "$foldmill" convert "$recording" -o flame.svg
+    "$foldmill" convert "$recording" -o profile.speedscope.json
+    "$foldmill" convert "$recording" -o profile.folded
+    "$foldmill" query hottest-paths -p n=10 "$recording"
+    ls -l flame.svg profile.speedscope.json profile.folded
+}
+
+check() {
+    install_missing
+    build "$@"
+    make -s -C build -j"$(jobs)" check
+}
+
+case ${1-} in
+'') exec autoreconf --install --force ;;
+demo) demo ;;
+check) shift && check "$@" ;;
+*)
+    say "unknown word '$1': use nothing, 'demo' or 'check'"
+    exit 2
+    ;;
+esac

@@ -132,7 +132,7 @@ struct fm_import_options {
     const char *kallsyms;      /* a kallsyms file to use for kernel frames; NULL = search */
     const char *vmlinux;       /* a vmlinux to use for kernel frames; NULL = search */
     const char *map_dir;       /* folder with perf-PID.map files; NULL = the input's folder, /tmp */
-    const char *keep;          /* labels to import beyond the default, "a,b" or "all"; NULL = none */
+    const char *keep;          /* labels beyond the default, "a,b" or "all"; NULL = none */
     const char *clock_offset;  /* "SRC=+1ms,SRC2=-3s": added to a source's clock; NULL = none */
     bool callers_exact;        /* look callers up at the raw return address (perf <= 6.12) */
     bool no_symbols;           /* leave frames as module and address */
@@ -307,7 +307,7 @@ struct fm_export_options {
     const char *names;           /* "foldmill" (NULL) or "flamegraph" */
     bool annotate;               /* _[k] _[j] ... suffixes */
     bool dot;                    /* Java pkg.Cls.method instead of pkg/Cls.method */
-    const char *const *set;      /* further "key=value" settings of the exporter: width, colors ... */
+    const char *const *set;      /* further "key=value" settings: width, colors ... */
     size_t sets;
 };
 

@@ -15,6 +15,7 @@
 
 #include "store/build.h"
 #include "util/expr.h"
+#include "util/out.h"
 #include "util/pattern.h"
 #include "util/yaml.h"
 

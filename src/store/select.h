@@ -20,7 +20,7 @@ struct fm_stacks {
     size_t nodes;
     struct fm_frame_row *frame;
     size_t frames;
-    uint32_t *of_tree;         /* tree node of the store -> node here; FM_NONE: the row is dropped */
+    uint32_t *of_tree;         /* node of the store -> node here; FM_NONE: the row is dropped */
 };
 
 struct fm_pseudo {

@@ -7,7 +7,7 @@
  *   postfix    x if cond (null otherwise)
  *   functions  if(c, a, b) abs(x) min(a, b…) max(a, b…) coalesce(a, b…) bucket(x, w) len(s)
  *              and whatever the caller's resolver accepts: has(f), lookup(d, f), sum(x), p99(x) …
- *   methods    stack.has(function: malloc*)  - handed to the resolver as a call with named text args
+ *   methods    stack.has(function: malloc*)  - a call with named text arguments
  *
  * Values are scalars (struct fm_value). Integers stay integers: + - * of i64 widen to f64 only on
  * overflow; / gives f64; units ride along for checking ("ns" + "bytes" is an error at parse time).
@@ -36,11 +36,31 @@ struct fm_value {
     };
 };
 
-static inline struct fm_value fm_value_null(void) { return (struct fm_value){.type = FM_NULL}; }
-static inline struct fm_value fm_value_i64(int64_t i) { return (struct fm_value){.type = FM_I64, .i = i}; }
-static inline struct fm_value fm_value_u64(uint64_t u) { return (struct fm_value){.type = FM_U64, .u = u}; }
-static inline struct fm_value fm_value_f64(double f) { return (struct fm_value){.type = FM_F64, .f = f}; }
-static inline struct fm_value fm_value_bool(bool b) { return (struct fm_value){.type = FM_BOOL, .b = b}; }
+static inline struct fm_value fm_value_null(void)
+{
+    return (struct fm_value){.type = FM_NULL};
+}
+
+static inline struct fm_value fm_value_i64(int64_t i)
+{
+    return (struct fm_value){.type = FM_I64, .i = i};
+}
+
+static inline struct fm_value fm_value_u64(uint64_t u)
+{
+    return (struct fm_value){.type = FM_U64, .u = u};
+}
+
+static inline struct fm_value fm_value_f64(double f)
+{
+    return (struct fm_value){.type = FM_F64, .f = f};
+}
+
+static inline struct fm_value fm_value_bool(bool b)
+{
+    return (struct fm_value){.type = FM_BOOL, .b = b};
+}
+
 static inline struct fm_value fm_value_text(const char *s, size_t n)
 {
     return (struct fm_value){.type = FM_TEXT, .text = {s, n}};
