@@ -6,6 +6,10 @@
 #ifndef FM_UTIL_BASE_H
 #define FM_UTIL_BASE_H
 
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
 #include "foldmill.h"
 
 #include <assert.h>
