@@ -7,10 +7,14 @@
  * importer knows of it. struct fm_input is immutable once open and may be shared; each use (or
  * thread) has its own struct fm_reader with its own window.
  *
- * Plain files are pread into one reused buffer (or mapped when asked: `fm_input_map`); streams keep
- * one reused buffer. An importer that must go back says so (fm_importer.seek): pipes and
- * compressed inputs are then spooled to an unlinked temporary file (in $TMPDIR) under the
- * inflated-bytes cap; a small one (<= 32 MiB) stays in memory.
+ * Plain files are pread into one reused buffer; streams keep one reused buffer. An importer that
+ * must go back says so (fm_importer.seek): pipes and compressed inputs are then spooled to an
+ * unlinked temporary file (in $TMPDIR) under the inflated-bytes cap; a small one (<= 32 MiB) stays
+ * in memory.
+ *
+ * Damage (a compressed stream that is cut or broken, a limit, a failing disk) stands behind the
+ * last byte that could be decoded: readers meet it there, fm_input_damage() tells of it later.
+ * err->offset is then the offset of the compressed byte.
  */
 #ifndef FM_INPUT_INPUT_H
 #define FM_INPUT_INPUT_H
@@ -39,20 +43,29 @@ const char *fm_input_name(const struct fm_input *input);   /* as given; for mess
 const char *fm_input_path(const struct fm_input *input);   /* NULL for memory and pipes */
 const char *fm_input_filters(const struct fm_input *input); /* "gzip", "gzip+zstd", "" */
 
-/* The first bytes (up to 64 KiB; fewer when the input is shorter), for probing: borrowed. */
+/* The first bytes (up to 64 KiB; fewer when the input is shorter or damaged), for probing: borrowed
+ * until the input is read or made seekable. Not to be called from two threads at once. */
 enum fm_status fm_input_head(struct fm_input *input, const unsigned char **data, size_t *n,
                              struct fm_error *err);
 
-/* Makes the input seekable (spools when needed). Afterwards fm_input_size() is known. */
+/* Makes the input seekable (spools when needed). Afterwards fm_input_size() is known. Damage of the
+ * stream does not fail it; FM_IO, FM_NOMEM and FM_CANCELLED do. Before any reader is opened. */
 enum fm_status fm_input_seekable(struct fm_input *input, struct fm_error *err);
 /* Decoded size; false while unknown (a stream not yet at its end). */
 bool fm_input_size(const struct fm_input *input, uint64_t *size);
 /* Raw bytes on disk, 0 when unknown: for progress. */
 uint64_t fm_input_raw_size(const struct fm_input *input);
 
-/* xxh3 of the decoded bytes, when the whole was read front to back by one reader; else of size and
- * head. Provenance only. */
+/* xxh3 of the decoded bytes, when the whole was read front to back by one reader (no seek, no skip
+ * of more than 64 KiB, the end seen); else of size and head. Provenance only. */
 uint64_t fm_input_hash(const struct fm_input *input);
+
+/* What was met below the bytes so far: broken or cut compression, a limit, bytes behind the last
+ * compressed member (gzip(1) warns of those). Adds to *diags; offsets are those of compressed
+ * bytes. */
+void fm_input_findings(const struct fm_input *input, struct fm_diags *diags);
+/* The damage that ended the bytes, if it has been met; else FM_OK. */
+enum fm_status fm_input_damage(const struct fm_input *input, struct fm_error *err);
 
 /*
  * Readers. A stream that is not seekable has one reader, front to back.
@@ -64,8 +77,9 @@ void fm_reader_close(struct fm_reader *reader);
 /*
  * At least `need` bytes at the current position, without moving: *data is borrowed until the next
  * call on this reader, *n >= need, or less at the end of the input (0 = end). More than `need` may
- * come: whatever the window holds. FM_IO / FM_TRUNCATED / FM_LIMIT (broken or oversized
- * compression: what was decoded before it has been delivered) are sticky at that position.
+ * come: whatever the window holds. FM_IO / FM_TRUNCATED / FM_FORMAT / FM_LIMIT (broken or oversized
+ * compression) come, again and again, when fewer than `need` bytes stand before the damage: *data
+ * and *n are set then as well. A `need` beyond what the input has allocates nothing for it.
  */
 enum fm_status fm_reader_peek(struct fm_reader *reader, size_t need, const unsigned char **data,
                               size_t *n, struct fm_error *err);
@@ -77,6 +91,8 @@ enum fm_status fm_reader_skip(struct fm_reader *reader, uint64_t n, uint64_t *sk
 /* Seekable inputs only. */
 enum fm_status fm_reader_seek(struct fm_reader *reader, uint64_t offset, struct fm_error *err);
 uint64_t fm_reader_offset(const struct fm_reader *reader);
+/* Raw bytes taken in so far, for progress beside fm_input_raw_size(). */
+uint64_t fm_reader_raw_offset(const struct fm_reader *reader);
 
 /* Reads exactly up to n bytes at offset into buf (seekable inputs): *got = how many there were. */
 enum fm_status fm_input_read_at(struct fm_input *input, uint64_t offset, void *buf, size_t n,
@@ -84,7 +100,8 @@ enum fm_status fm_input_read_at(struct fm_input *input, uint64_t offset, void *b
 
 /* Text lines: the next line without its end (\n or \r\n), borrowed until the next call. *n and
  * *offset (byte offset of the line) are set; *end = true at the end of the input. A line longer
- * than `max` is cut to max (the rest skipped) and *cut set. */
+ * than `max` is cut to max (the rest skipped) and *cut set. A failure leaves the piece of a line
+ * before the damage unread (in *line, *n): it may be half a number. */
 enum fm_status fm_reader_line(struct fm_reader *reader, size_t max, const char **line, size_t *n,
                               uint64_t *offset, bool *cut, bool *end, struct fm_error *err);
 
