@@ -16,6 +16,20 @@
 
 struct fm_builder;
 
+/* What the row functions below reach without a call. The lanes belong to the builder. */
+struct fm_lane {
+    uint64_t value[FM_BLOCK_ROWS];
+    uint64_t valid[FM_BLOCK_ROWS / 64];
+    struct fm_lane *next;
+};
+struct fm_stage {
+    struct fm_lane **lane;   /* by column; NULL: not set yet in this block */
+    uint32_t lanes;          /* columns there are */
+    uint32_t row;            /* rows in the block so far */
+    uint64_t first_row;      /* number of its first row */
+    bool open;               /* between fm_row_begin() and fm_row_end() */
+};
+
 enum fm_status fm_builder_new(struct fm_ctx *ctx, struct fm_builder **builder,
                               struct fm_error *err);
 void fm_builder_free(struct fm_builder *builder);
@@ -92,9 +106,48 @@ void fm_builder_thread_name(struct fm_builder *builder, fm_thread t, int64_t sin
  * Columns that are not set have no value. WEIGHT without a value counts 0 in sums; COUNT without
  * a value counts 1.
  */
-void fm_row_begin(struct fm_builder *builder, uint32_t event);
-void fm_row_set(struct fm_builder *builder, fm_column col, uint64_t value);
-uint64_t fm_row_end(struct fm_builder *builder);
+static inline void fm_row_set(struct fm_builder *builder, fm_column col, uint64_t value);
+void fm_row_set_slow(struct fm_builder *builder, fm_column col, uint64_t value);
+void fm_stage_full(struct fm_builder *builder);
+/* Gives up the row that was begun: as if it never was. */
+void fm_row_drop(struct fm_builder *builder);
+
+static inline void fm_row_begin(struct fm_builder *builder, uint32_t event)
+{
+    struct fm_stage *s = (struct fm_stage *)builder;
+    fm_assert(!s->open);
+    s->open = true;
+    fm_row_set(builder, FM_COL_EVENT, event);
+}
+
+/* A column FM_NONE is ignored, and so is an id (string, stack, thread) FM_NONE: no value. */
+static inline void fm_row_set(struct fm_builder *builder, fm_column col, uint64_t value)
+{
+    struct fm_stage *s = (struct fm_stage *)builder;
+    struct fm_lane *lane;
+    uint32_t row = s->row;
+
+    fm_assert(s->open);
+    if (FM_UNLIKELY(col >= s->lanes || (lane = s->lane[col]) == NULL)) {
+        fm_row_set_slow(builder, col, value);
+        return;
+    }
+    lane->value[row] = value;
+    lane->valid[row >> 6] |= 1ull << (row & 63);
+}
+
+static inline uint64_t fm_row_end(struct fm_builder *builder)
+{
+    struct fm_stage *s = (struct fm_stage *)builder;
+    uint64_t number = s->first_row + s->row;
+
+    fm_assert(s->open);
+    s->open = false;
+    if (FM_UNLIKELY(++s->row == FM_BLOCK_ROWS))
+        fm_stage_full(builder);
+    return number;
+}
+
 uint64_t fm_builder_rows(const struct fm_builder *builder);
 /* Changes a column of a row that was ended already (span durations, self times). Rows of sealed
  * segments are kept as patches and applied at the seal. */

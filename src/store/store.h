@@ -131,6 +131,8 @@ enum fm_module_kind {
     FM_MODULE_NAMED      /* no addresses at all: Java, Python, scripts */
 };
 
+const char *fm_module_kind_text(enum fm_module_kind kind);
+
 struct fm_module_row {
     fm_str path;             /* as recorded: "/usr/bin/x", "[kernel.kallsyms]", "//anon" */
     fm_str build_id;         /* lower-case hex, "" unknown */
@@ -256,9 +258,16 @@ const uint32_t *fm_store_append_map(const struct fm_store *store); /* append id 
  */
 size_t fm_store_segments(const struct fm_store *store);
 uint32_t fm_store_segment_rows(const struct fm_store *store, size_t segment);
-/* True when no row of the segment has a value in the column: skip it. Else *min, *max. */
+uint64_t fm_store_segment_first(const struct fm_store *store, size_t segment); /* its first row */
+/* True when no row of the segment has a value in the column: skip it. Else *min, *max over its
+ * values, in the order of the type (f64: NaNs left out unless there is nothing else). COUNT is
+ * never empty: its range includes the 1 of rows without a value. VALUE is ranged as i64, which
+ * says nothing about counters in f64. */
 bool fm_store_segment_empty(const struct fm_store *store, size_t segment, fm_column col,
                             uint64_t *min, uint64_t *max);
+/* The same for one block. */
+bool fm_store_block_empty(const struct fm_store *store, size_t segment, uint32_t block,
+                          fm_column col, uint64_t *min, uint64_t *max);
 /* Source of the rows of a segment: a segment never mixes sources. */
 uint32_t fm_store_segment_source(const struct fm_store *store, size_t segment);
 bool fm_store_segment_sorted(const struct fm_store *store, size_t segment); /* by ts */

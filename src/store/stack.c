@@ -1,0 +1,224 @@
+/*
+ * stack.c - the growing stack tree, its pre-order, and the whole-chain cache; see stack.h.
+ *
+ * Pre-order without recursion (stacks may be 65,536 deep): since parent < child, one backward pass
+ * sums subtree sizes and one forward pass hands out places:
+ *
+ *     size[i] = 1 + sum of size[children]            i = n-1 .. 1
+ *     place[i] = cursor[parent]; cursor[parent] += size[i]; cursor[i] = place[i] + 1
+ *
+ * A chain record of n words takes 2 + n words:
+ *
+ *     +---------+-----------------+----------------+---------- - -
+ *     | context | n: u32 | stack: u32 | word[0] | word[1] …
+ *     +---------+-----------------+----------------+---------- - -
+ */
+#include "store/stack.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+bool fm_tree_init(struct fm_tree *tree, struct fm_mem *mem)
+{
+    memset(tree, 0, sizeof *tree);
+    tree->mem = mem;
+    fm_index_init(&tree->index, mem);
+    if (!fm_grow(mem, (void **)&tree->node, &tree->cap, 64, sizeof *tree->node))
+        return false;
+    tree->node[0] = (struct fm_tree_link){FM_NONE, FM_NONE};
+    tree->n = 1;
+    return true;
+}
+
+void fm_tree_release(struct fm_tree *tree)
+{
+    fm_mem_free(tree->mem, tree->node, tree->cap * sizeof *tree->node);
+    fm_index_release(&tree->index);
+    tree->node = NULL;
+    tree->n = tree->cap = 0;
+}
+
+fm_node fm_tree_add(struct fm_tree *tree, fm_node parent, fm_frame frame)
+{
+    uint64_t h = ((uint64_t)parent << 32 | frame) * 0x9e3779b97f4a7c15u;
+    uint32_t hash = fm_index_fold(fm_mix(h, h >> 29));
+    size_t at;
+    fm_node id;
+
+    fm_assert(parent < tree->n);
+    for (id = fm_index_first(&tree->index, hash, &at); id != FM_NONE;
+         id = fm_index_next(&tree->index, hash, &at)) {
+        if (tree->node[id].parent == parent && tree->node[id].frame == frame)
+            return id;
+    }
+    if (tree->n >= FM_NONE - 1)
+        return FM_NONE;
+    if (tree->n == tree->cap && !fm_grow(tree->mem, (void **)&tree->node, &tree->cap, tree->n + 1,
+                                         sizeof *tree->node))
+        return FM_NONE;
+    id = (fm_node)tree->n;
+    if (!fm_index_add(&tree->index, hash, id))
+        return FM_NONE;
+    tree->node[id] = (struct fm_tree_link){parent, frame};
+    tree->n++;
+    fm_assert(tree->index.n + 1 == tree->n);
+    return id;
+}
+
+bool fm_tree_order(const struct fm_tree *tree, uint32_t *map, struct fm_tree_node *node)
+{
+    size_t n = tree->n, bytes = n * sizeof(uint32_t);
+    uint32_t *size = fm_mem_alloc(tree->mem, bytes);
+    uint32_t *cursor = fm_mem_alloc(tree->mem, bytes);
+    bool ok = size != NULL && cursor != NULL;
+
+    fm_assert(n >= 1);
+    if (!ok)
+        goto out;
+    for (size_t i = 0; i < n; i++)
+        size[i] = 1;
+    for (size_t i = n - 1; i > 0; i--) {
+        fm_assert(tree->node[i].parent < i);
+        size[tree->node[i].parent] += size[i];
+    }
+    fm_assert(size[0] == n);
+    map[0] = 0;
+    cursor[0] = 1;
+    node[0] = (struct fm_tree_node){FM_NONE, (uint32_t)n, FM_NONE, 0};
+    for (size_t i = 1; i < n; i++) {
+        uint32_t parent = tree->node[i].parent;
+        uint32_t place = cursor[parent];
+        cursor[parent] += size[i];
+        cursor[i] = place + 1;
+        map[i] = place;
+        node[place] = (struct fm_tree_node){map[parent], place + size[i], tree->node[i].frame,
+                                            node[map[parent]].depth + 1};
+    }
+out:
+    fm_mem_free(tree->mem, size, size != NULL ? bytes : 0);
+    fm_mem_free(tree->mem, cursor, cursor != NULL ? bytes : 0);
+    return ok;
+}
+
+/* ------------------------------------------------------------ chain cache */
+
+#define FIRST_BITS 12u
+#define LAST_BITS 21u
+#define DOUBLING (LAST_BITS - FIRST_BITS + 1)               /* segments that double */
+#define FIRST ((uint32_t)1 << FIRST_BITS)
+#define LAST ((uint32_t)1 << LAST_BITS)
+#define WORDS_MAX ((uint32_t)1 << 30)
+#define MAP_BYTES ((size_t)2 << 20)
+
+/* Segment of a word number, *at = its place there, *words = the segment's size. */
+static unsigned segment_of(uint32_t word, uint32_t *at, uint32_t *words)
+{
+    uint32_t w = word + FIRST;
+    unsigned k;
+
+    if (w < 2 * LAST) {
+        unsigned bits = 31u - (unsigned)__builtin_clz(w);
+        k = bits - FIRST_BITS;
+        *words = (uint32_t)1 << bits;
+        *at = w - *words;
+    } else {
+        k = DOUBLING + ((w - 2 * LAST) >> LAST_BITS);
+        *words = LAST;
+        *at = w & (LAST - 1);
+    }
+    return k;
+}
+
+void fm_chains_init(struct fm_chains *chains, struct fm_mem *mem)
+{
+    memset(chains, 0, sizeof *chains);
+    chains->mem = mem;
+    fm_index_init(&chains->index, mem);
+}
+
+static size_t segment_bytes(unsigned k)
+{
+    unsigned bits = k < DOUBLING ? FIRST_BITS + k : LAST_BITS;
+    return (size_t)8 << bits;
+}
+
+void fm_chains_release(struct fm_chains *chains)
+{
+    for (unsigned k = 0; k < FM_CHAIN_SEGMENTS; k++) {
+        size_t bytes = segment_bytes(k);
+        if (chains->segment[k] == NULL)
+            continue;
+        if (bytes >= MAP_BYTES)
+            fm_mem_unmap(chains->mem, chains->segment[k], bytes);
+        else
+            fm_mem_free(chains->mem, chains->segment[k], bytes);
+        chains->segment[k] = NULL;
+    }
+    fm_index_release(&chains->index);
+    chains->next = 0;
+}
+
+/* Room for `need` words in one segment: *word = where it begins. */
+static uint64_t *chain_room(struct fm_chains *chains, uint32_t need, uint32_t *word)
+{
+    uint32_t at, words;
+    unsigned k;
+
+    for (;;) {
+        if (chains->next > WORDS_MAX - need)
+            return NULL;
+        k = segment_of(chains->next, &at, &words);
+        if (need <= words - at)
+            break;
+        chains->next += words - at;     /* the tail stays untouched */
+    }
+    fm_assert(k < FM_CHAIN_SEGMENTS && segment_bytes(k) == (size_t)8 * words);
+    if (chains->segment[k] == NULL) {
+        size_t bytes = segment_bytes(k);
+        chains->segment[k] = bytes >= MAP_BYTES ? fm_mem_map(chains->mem, bytes)
+                                                : fm_mem_alloc(chains->mem, bytes);
+        if (chains->segment[k] == NULL)
+            return NULL;
+    }
+    *word = chains->next;
+    return chains->segment[k] + at;
+}
+
+static inline fm_node *record_stack(uint64_t *record)
+{
+    return (fm_node *)(record + 1) + 1;
+}
+
+static inline uint32_t record_words(const uint64_t *record)
+{
+    return *(const uint32_t *)(record + 1);
+}
+
+fm_node *fm_chains_find(struct fm_chains *chains, uint64_t context, const void *words, size_t n)
+{
+    uint32_t hash = fm_index_fold(XXH3_64bits_withSeed(words, n * 8, context));
+    uint32_t word, at32, size;
+    uint64_t *record;
+    size_t at;
+
+    for (word = fm_index_first(&chains->index, hash, &at); word != FM_NONE;
+         word = fm_index_next(&chains->index, hash, &at)) {
+        unsigned k = segment_of(word, &at32, &size);
+        record = chains->segment[k] + at32;
+        if (record[0] == context && record_words(record) == n &&
+            memcmp(record + 2, words, n * 8) == 0)
+            return record_stack(record);
+    }
+    if (n > LAST - 2)
+        return NULL;
+    record = chain_room(chains, (uint32_t)n + 2, &word);
+    if (record == NULL || !fm_index_add(&chains->index, hash, word))
+        return NULL;
+    record[0] = context;
+    *(uint32_t *)(record + 1) = (uint32_t)n;
+    *record_stack(record) = FM_NONE;
+    if (n != 0)
+        memcpy(record + 2, words, n * 8);
+    chains->next += (uint32_t)n + 2;
+    return record_stack(record);
+}
