@@ -1,0 +1,575 @@
+/*
+ * find.c - the search for files with symbols.
+ *
+ * Identity comes first: the recorded build-id. A candidate with another one (or none) is refused
+ * and told; without a recorded one the file at the path is believed, once, and what is found later
+ * must agree with it. The order for programs and libraries:
+ *
+ *   1 .gnu_debuglink of SYMFS/path: name, dir/name, dir/.debug/name, /usr/lib/debug/dir/name
+ *   2 BUILDID/.build-id/xx/yyyy…/{elf,debug}, the link itself (old layout), BUILDID/path/id/elf
+ *   3 SYMFS/usr/lib/debug/path.debug, …/path, SYMFS/usr/lib/debug/.build-id/xx/yyyy….debug
+ *   4 SYMFS/path itself
+ *
+ * The first with a .symtab gives the names, the first with code gives program headers and PLT.
+ * Nothing is fetched from a network, no program is run, and nothing outside this list is read.
+ */
+#include "symbol/find.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+
+#define PATH_BYTES 4096
+#define KALLSYMS_MAX (256u << 20)
+#define VDSO_MAX (64u << 10)
+
+/* -------------------------------------------------------------- build-ids */
+
+static bool is_zeros(const char *s)
+{
+    while (*s == '0')
+        s++;
+    return *s == '\0';
+}
+
+bool fm_build_id_equal(const char *a, const char *b)
+{
+    const size_t na = strlen(a), nb = strlen(b), n = FM_MIN(na, nb);
+
+    if (n == 0 || memcmp(a, b, n) != 0)
+        return false;
+    if (na == nb)
+        return true;
+    return FM_MAX(na, nb) == 40 && n >= 8 && is_zeros(a + n) && is_zeros(b + n);
+}
+
+static bool is_build_id(const char *id)
+{
+    size_t n = 0;
+
+    for (; id[n] != '\0'; n++) {
+        if ((id[n] < '0' || id[n] > '9') && (id[n] < 'a' || id[n] > 'f'))
+            return false;
+    }
+    return n >= 4 && n % 2 == 0 && n < FM_BUILD_ID_TEXT;
+}
+
+/* ------------------------------------------------------------------- life */
+
+enum fm_status fm_find_init(struct fm_find *find, struct fm_ctx *ctx,
+                            const struct fm_symbol_options *options, struct fm_arena *arena)
+{
+    const char *home;
+
+    memset(find, 0, sizeof *find);
+    find->ctx = ctx;
+    find->options = options;
+    find->symfs = options->symfs != NULL ? options->symfs : "";
+    find->buildid_dir = options->buildid_dir != NULL ? options->buildid_dir : "";
+    find->path = find->build_id = "";
+    if (options->buildid_dir == NULL) {
+        home = getenv("HOME");
+        if (home != NULL && home[0] == '/')
+            find->buildid_dir = fm_arena_printf(arena, "%s/.debug", home);
+    }
+    if (find->buildid_dir == NULL)
+        return FM_NOMEM;
+    return fm_out_init(&find->looked, &ctx->mem, NULL);
+}
+
+static void close_files(struct fm_find *find)
+{
+    if (find->runtime != find->symtab)
+        fm_elf_close(find->runtime);
+    fm_elf_close(find->symtab);
+    find->runtime = find->symtab = NULL;
+}
+
+void fm_find_release(struct fm_find *find)
+{
+    if (find->ctx == NULL)
+        return;
+    close_files(find);
+    fm_out_release(&find->looked);
+}
+
+void fm_find_begin(struct fm_find *find, const char *path, const char *build_id, bool foreign_root)
+{
+    close_files(find);
+    find->path = path;
+    find->build_id = is_build_id(build_id) ? build_id : "";
+    find->foreign_root = foreign_root;
+    find->deleted = find->mismatch = find->broken = find->unverified = find->oom = false;
+    find->looked.n = 0;
+}
+
+void fm_find_note(struct fm_find *find, const char *path, const char *what)
+{
+    fm_out_printf(&find->looked, "%s%s: %s", find->looked.n > 0 ? "\n" : "", path, what);
+}
+
+bool fm_find_is_pseudo(const char *path)
+{
+    static const char *const prefix[] = { "//anon", "[heap", "[stack", "/SYSV", "/dev/", "/memfd:",
+                                          "/anon_hugepage", "[uprobes", "[vsyscall", "anon_inode:",
+                                          "[anon", "[unknown", "[vvar" };
+
+    for (size_t i = 0; i < FM_COUNT(prefix); i++) {
+        if (strncmp(path, prefix[i], strlen(prefix[i])) == 0)
+            return true;
+    }
+    return path[0] == '\0';
+}
+
+/* ------------------------------------------------------------- candidates */
+
+static bool is_done(const struct fm_find *find)
+{
+    return find->oom || (find->symtab != NULL && find->runtime != NULL);
+}
+
+/* "…/" + parts; false (and nothing is tried) when the path is too long. */
+static FM_PRINTF(2, 3) bool make_path(char path[PATH_BYTES], const char *fmt, ...)
+{
+    va_list ap;
+    int n;
+
+    va_start(ap, fmt);
+    n = vsnprintf(path, PATH_BYTES, fmt, ap);
+    va_end(ap);
+    return n > 0 && n < PATH_BYTES;
+}
+
+static const char *slash(const char *path)
+{
+    return path[0] == '/' || path[0] == '\0' ? "" : "/";
+}
+
+/* SYMFS + path. A relative path without a symfs stays relative. */
+static bool symfs_path(const struct fm_find *find, char out[PATH_BYTES], const char *path)
+{
+    return make_path(out, "%s%s%s", find->symfs, find->symfs[0] != '\0' ? slash(path) : "", path);
+}
+
+static struct fm_elf *open_elf(struct fm_find *find, const char *path, bool unpack)
+{
+    struct fm_image image;
+    struct fm_elf *elf = NULL;
+    enum fm_status status = fm_image_open(find->ctx, path, unpack, &image);
+
+    if (status == FM_OK)
+        status = fm_elf_open(find->ctx, &image, &elf);
+    if (status == FM_NOMEM) {
+        find->oom = true;
+    } else if (status == FM_IO) {
+        fm_find_note(find, path, "not there");
+    } else if (status != FM_OK) {
+        fm_find_note(find, path, "not a readable ELF file");
+        find->broken = true;
+    }
+    return elf;
+}
+
+/* Does the file belong to the module? Tells when not. */
+static bool check_identity(struct fm_find *find, const char *path, const struct fm_elf *elf)
+{
+    const char *id = fm_elf_build_id(elf);
+
+    if (find->build_id[0] == '\0' || fm_build_id_equal(id, find->build_id))
+        return true;
+    find->mismatch = true;
+    if (id[0] == '\0')
+        fm_find_note(find, path, "has no build-id, not used");
+    else
+        fm_out_printf(&find->looked, "%s%s: has build-id %s, not used",
+                      find->looked.n > 0 ? "\n" : "", path, id);
+    return false;
+}
+
+/* Keeps a file for what it is good for, else closes it. */
+static void keep(struct fm_find *find, const char *path, struct fm_elf *elf)
+{
+    const bool names = find->symtab == NULL && fm_elf_has_symtab(elf);
+    const bool code = find->runtime == NULL && fm_elf_is_runtime(elf);
+
+    if (names)
+        find->symtab = elf;
+    if (code)
+        find->runtime = elf;
+    if (names || code)
+        fm_find_note(find, path, names ? "symbols used (.symtab)" : "no .symtab, headers used");
+    else
+        fm_elf_close(elf);
+}
+
+static void try_file(struct fm_find *find, const char *path, bool unpack)
+{
+    struct fm_elf *elf;
+
+    if (is_done(find))
+        return;
+    elf = open_elf(find, path, unpack);
+    if (elf == NULL)
+        return;
+    if (check_identity(find, path, elf))
+        keep(find, path, elf);
+    else
+        fm_elf_close(elf);
+}
+
+/* A file that a debug link names: by its build-id, or by the CRC when it has none. */
+static void try_debuglink(struct fm_find *find, const char *path, const struct fm_elf *self,
+                          uint32_t crc)
+{
+    const char *own = fm_elf_build_id(self), *id;
+    struct fm_elf *elf;
+
+    if (is_done(find) || find->symtab != NULL)
+        return;
+    elf = open_elf(find, path, false);
+    if (elf == NULL)
+        return;
+    id = fm_elf_build_id(elf);
+    if (own[0] != '\0' && id[0] != '\0') {
+        if (!fm_build_id_equal(own, id)) {
+            find->mismatch = true;
+            fm_find_note(find, path, "debug link with another build-id, not used");
+            fm_elf_close(elf);
+            return;
+        }
+    } else if (fm_elf_crc(elf) != crc) {
+        find->mismatch = true;
+        fm_find_note(find, path, "debug link with another CRC, not used");
+        fm_elf_close(elf);
+        return;
+    }
+    keep(find, path, elf);
+}
+
+static void by_debuglink(struct fm_find *find, const struct fm_elf *self)
+{
+    char path[PATH_BYTES];
+    const char *name, *end = strrchr(find->path, '/');
+    const int dir = end != NULL ? (int)FM_MIN(end - find->path, (ptrdiff_t)PATH_BYTES) : 0;
+    uint32_t crc;
+
+    if (!fm_elf_debuglink(self, &name, &crc))
+        return;
+    if (make_path(path, "%s", name))
+        try_debuglink(find, path, self, crc);
+    if (strchr(name, '/') != NULL)
+        return;
+    if (make_path(path, "%s%.*s/%s", find->symfs, dir, find->path, name))
+        try_debuglink(find, path, self, crc);
+    if (make_path(path, "%s%.*s/.debug/%s", find->symfs, dir, find->path, name))
+        try_debuglink(find, path, self, crc);
+    if (make_path(path, "%s/usr/lib/debug%.*s/%s", find->symfs, dir, find->path, name))
+        try_debuglink(find, path, self, crc);
+}
+
+/* BUILDID/.build-id/xx/yyyy…: a folder with `member`, or in the old layout the file itself. */
+static bool cache_path(const struct fm_find *find, char path[PATH_BYTES], const char *member)
+{
+    if (find->build_id[0] == '\0' || find->buildid_dir[0] == '\0')
+        return false;
+    return make_path(path, "%s/.build-id/%.2s/%s%s%s", find->buildid_dir, find->build_id,
+                     find->build_id + 2, member[0] != '\0' ? "/" : "", member);
+}
+
+static void by_cache(struct fm_find *find, const char *member)
+{
+    char path[PATH_BYTES];
+
+    if (cache_path(find, path, member))
+        try_file(find, path, false);
+    if (strcmp(member, "elf") == 0 && cache_path(find, path, "debug"))
+        try_file(find, path, false);
+    if (cache_path(find, path, ""))
+        try_file(find, path, false);
+    if (find->build_id[0] != '\0' && find->buildid_dir[0] != '\0' &&
+        make_path(path, "%s%s%s/%s/%s", find->buildid_dir, slash(find->path), find->path,
+                  find->build_id, member))
+        try_file(find, path, false);
+}
+
+static void by_debug_folder(struct fm_find *find)
+{
+    char path[PATH_BYTES];
+
+    if (make_path(path, "%s/usr/lib/debug%s%s.debug", find->symfs, slash(find->path), find->path))
+        try_file(find, path, false);
+    if (make_path(path, "%s/usr/lib/debug%s%s", find->symfs, slash(find->path), find->path))
+        try_file(find, path, false);
+    if (find->build_id[0] != '\0' &&
+        make_path(path, "%s/usr/lib/debug/.build-id/%.2s/%s.debug", find->symfs, find->build_id,
+                  find->build_id + 2))
+        try_file(find, path, false);
+}
+
+void fm_find_user(struct fm_find *find)
+{
+    struct fm_elf *self = NULL;
+    char path[PATH_BYTES];
+    const bool known = find->build_id[0] != '\0';
+
+    if (!known && find->deleted) {
+        fm_find_note(find, find->path, "deleted while recording and no build-id, not used");
+        return;
+    }
+    if (!known && find->foreign_root && find->symfs[0] == '\0') {
+        fm_find_note(find, find->path, "of another mount namespace and no build-id, not used");
+        return;
+    }
+    if (symfs_path(find, path, find->path))
+        self = open_elf(find, path, false);
+    if (self != NULL && !check_identity(find, path, self)) {
+        fm_elf_close(self);
+        self = NULL;
+    }
+    if (self != NULL) {
+        if (!known) {
+            find->unverified = true;
+            find->build_id = fm_elf_build_id(self);   /* the others must agree with it */
+        }
+        by_debuglink(find, self);
+    }
+    by_cache(find, "elf");
+    by_debug_folder(find);
+    if (!known)
+        find->build_id = "";                          /* it may have been the text of `self` */
+    if (self != NULL && !is_done(find))
+        keep(find, path, self);
+    else
+        fm_elf_close(self);
+}
+
+/* ---------------------------------------------------------------- modules */
+
+static size_t without_packing(const char *path)
+{
+    static const char *const suffix[] = { ".gz", ".xz", ".zst" };
+    const size_t n = strlen(path);
+
+    for (size_t i = 0; i < FM_COUNT(suffix); i++) {
+        size_t k = strlen(suffix[i]);
+        if (n > k && strcmp(path + n - k, suffix[i]) == 0)
+            return n - k;
+    }
+    return n;
+}
+
+void fm_find_module(struct fm_find *find)
+{
+    static const char *const packing[] = { "", ".gz", ".xz", ".zst" };
+    const int n = (int)FM_MIN(without_packing(find->path), (size_t)PATH_BYTES);
+    const char *end = strrchr(find->path, '/');
+    char path[PATH_BYTES];
+
+    by_cache(find, "elf");
+    if (find->path[0] != '/')
+        return;
+    for (size_t i = 0; i < FM_COUNT(packing); i++) {
+        if (make_path(path, "%s%.*s%s", find->symfs, n, find->path, packing[i]))
+            try_file(find, path, true);
+    }
+    if (end != NULL && make_path(path, "%s%.*s/.debug%.*s", find->symfs, (int)(end - find->path),
+                                 find->path, n - (int)(end - find->path), end))
+        try_file(find, path, true);
+    if (make_path(path, "%s/usr/lib/debug%.*s", find->symfs, n, find->path))
+        try_file(find, path, true);
+    if (strncmp(find->path, "/usr/", 5) == 0 &&
+        make_path(path, "%s/usr/lib/debug%.*s", find->symfs, n - 4, find->path + 4))
+        try_file(find, path, true);
+}
+
+/* ------------------------------------------------------------------- vdso */
+
+/* The image in this process: trusted memory of the kernel, ELF header first. Its size is the end of
+ * the section headers, which the vdso has last. */
+static struct fm_elf *own_vdso(struct fm_find *find)
+{
+    const unsigned long at = getauxval(AT_SYSINFO_EHDR);
+    const unsigned char *p = NULL;
+    struct fm_elf *elf = NULL;
+    struct fm_image image;
+    uint64_t offset = 0;
+    uint16_t each = 0, n = 0;
+
+    if (at == 0 || sizeof(void *) != 8)
+        return NULL;
+    memcpy(&p, &at, sizeof p);
+    memcpy(&offset, p + 40, sizeof offset);
+    memcpy(&each, p + 58, sizeof each);
+    memcpy(&n, p + 60, sizeof n);
+    if (offset > VDSO_MAX || offset + (uint64_t)each * n > VDSO_MAX)
+        return NULL;
+    if (fm_image_copy(find->ctx, p, (size_t)offset + (size_t)each * n, &image) != FM_OK ||
+        fm_elf_open(find->ctx, &image, &elf) == FM_NOMEM)
+        find->oom = true;
+    return elf;
+}
+
+void fm_find_vdso(struct fm_find *find)
+{
+    char path[PATH_BYTES];
+    struct fm_elf *elf;
+
+    if (find->build_id[0] == '\0') {
+        fm_find_note(find, find->path, "no build-id recorded, this machine's vdso is not used");
+        return;
+    }
+    if (cache_path(find, path, "vdso"))
+        try_file(find, path, false);
+    if (cache_path(find, path, ""))
+        try_file(find, path, false);
+    if (find->buildid_dir[0] != '\0' && make_path(path, "%s/[vdso]/%s/vdso", find->buildid_dir,
+                                                  find->build_id))
+        try_file(find, path, false);
+    if (find->runtime != NULL || find->oom)
+        return;
+    elf = own_vdso(find);
+    if (elf == NULL)
+        return;
+    if (fm_build_id_equal(fm_elf_build_id(elf), find->build_id)) {
+        find->runtime = elf;
+        fm_find_note(find, "[vdso] of this machine", "symbols used");
+    } else {
+        fm_elf_close(elf);
+        fm_find_note(find, "[vdso] of this machine", "another build-id, not used");
+    }
+}
+
+/* ----------------------------------------------------------------- kernel */
+
+static bool open_kallsyms(struct fm_find *find, const char *path, bool live,
+                          struct fm_image *image)
+{
+    enum fm_status status = live ? fm_image_read(find->ctx, path, KALLSYMS_MAX, image)
+                                 : fm_image_open(find->ctx, path, true, image);
+
+    if (status == FM_NOMEM)
+        find->oom = true;
+    else if (status != FM_OK)
+        fm_find_note(find, path, status == FM_IO ? "not there" : "not readable");
+    return status == FM_OK;
+}
+
+static bool try_vmlinux(struct fm_find *find, const char *path)
+{
+    if (find->oom)
+        return false;
+    try_file(find, path, true);
+    if (find->symtab != NULL)
+        return true;
+    fm_elf_close(find->runtime);         /* without a .symtab it is of no use here */
+    find->runtime = NULL;
+    return false;
+}
+
+static bool given_kallsyms(struct fm_find *find, struct fm_image *kallsyms)
+{
+    const char *path = find->options->kallsyms;
+
+    if (path == NULL || find->oom || !open_kallsyms(find, path, false, kallsyms))
+        return false;
+    fm_find_note(find, path, "symbols used (kallsyms as given)");
+    return true;
+}
+
+static bool cached_kallsyms(struct fm_find *find, struct fm_image *kallsyms)
+{
+    char path[PATH_BYTES];
+
+    if (find->oom || !cache_path(find, path, ""))
+        return false;
+    if (!cache_path(find, path, "kallsyms") || !open_kallsyms(find, path, false, kallsyms)) {
+        if (!cache_path(find, path, "") || !open_kallsyms(find, path, false, kallsyms)) {
+            if (!make_path(path, "%s/[kernel.kallsyms]/%s/kallsyms", find->buildid_dir,
+                           find->build_id) || !open_kallsyms(find, path, false, kallsyms))
+                return false;
+        } else if (kallsyms->n >= 4 && memcmp(kallsyms->data, "\177ELF", 4) == 0) {
+            fm_image_close(kallsyms);
+            return false;
+        }
+    }
+    fm_find_note(find, path, "symbols used (kallsyms)");
+    return true;
+}
+
+static bool cached_vmlinux(struct fm_find *find)
+{
+    static const char *const member[] = { "vmlinux", "elf", "debug" };
+    char path[PATH_BYTES];
+
+    for (size_t i = 0; i < FM_COUNT(member); i++) {
+        if (cache_path(find, path, member[i]) && try_vmlinux(find, path))
+            return true;
+    }
+    return false;
+}
+
+static bool search_vmlinux(struct fm_find *find)
+{
+    static const char *const place[] = { "/boot/vmlinux-%s", "/usr/lib/debug/boot/vmlinux-%s",
+                                         "/lib/modules/%s/build/vmlinux",
+                                         "/usr/lib/debug/lib/modules/%s/vmlinux",
+                                         "/usr/lib/debug/boot/vmlinux-%s.debug" };
+    const char *release = find->options->os_release, *at;
+    char path[PATH_BYTES];
+
+    if (find->build_id[0] == '\0') {
+        fm_find_note(find, find->path, "kernel without build-id, local vmlinux is not used");
+        return false;
+    }
+    if (find->symfs[0] == '\0' && try_vmlinux(find, "vmlinux"))
+        return true;
+    if (make_path(path, "%s/boot/vmlinux", find->symfs) && try_vmlinux(find, path))
+        return true;
+    if (release == NULL || release[0] == '\0' || strchr(release, '/') != NULL)
+        return false;
+    for (size_t i = 0; i < FM_COUNT(place); i++) {
+        at = strstr(place[i], "%s");
+        if (make_path(path, "%s%.*s%s%s", find->symfs, (int)(at - place[i]), place[i], release,
+                      at + 2) && try_vmlinux(find, path))
+            return true;
+    }
+    return false;
+}
+
+/* /proc/kallsyms, when this is the kernel that was recorded. */
+static bool try_live(struct fm_find *find, struct fm_image *kallsyms)
+{
+    char id[FM_BUILD_ID_TEXT];
+    struct fm_image notes;
+    bool same;
+
+    if (find->build_id[0] == '\0' ||
+        fm_image_read(find->ctx, "/sys/kernel/notes", 1u << 20, &notes) != FM_OK)
+        return false;
+    same = fm_elf_notes_build_id(notes.data, notes.n, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__, 4,
+                                 id) && fm_build_id_equal(id, find->build_id);
+    fm_image_close(&notes);
+    if (!same) {
+        fm_find_note(find, "/proc/kallsyms", "this machine runs another kernel, not used");
+        return false;
+    }
+    if (!open_kallsyms(find, "/proc/kallsyms", true, kallsyms))
+        return false;
+    fm_find_note(find, "/proc/kallsyms", "symbols used (same build-id)");
+    return true;
+}
+
+bool fm_find_kernel(struct fm_find *find, struct fm_image *kallsyms)
+{
+    const char *vmlinux = find->options->vmlinux;
+
+    return (vmlinux != NULL && try_vmlinux(find, vmlinux)) || given_kallsyms(find, kallsyms) ||
+           cached_vmlinux(find) || cached_kallsyms(find, kallsyms) || search_vmlinux(find) ||
+           (!find->oom && try_live(find, kallsyms));
+}
+
+bool fm_find_kallsyms(struct fm_find *find, struct fm_image *kallsyms)
+{
+    return given_kallsyms(find, kallsyms) || cached_kallsyms(find, kallsyms) ||
+           (!find->oom && try_live(find, kallsyms));
+}
