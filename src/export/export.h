@@ -34,14 +34,25 @@ struct fm_exporter {
     const char *extension;               /* ".svg"; several: ".folded,.collapsed" */
     enum fm_shape shape;
     const struct fm_export_setting *setting; /* ends with key == NULL; or NULL */
+    bool folded;                         /* labels that folded lines can hold */
+    bool kinds;                          /* TREE: frames of different annotation stay apart */
     enum fm_status (*write)(struct fm_export *export, struct fm_error *err);
 };
 
 const struct fm_exporter *fm_exporter_at(size_t i);       /* name order; NULL past the end */
 const struct fm_exporter *fm_exporter_find(const char *name);
+/* The exporter one of whose extensions ends the path; NULL. */
+const struct fm_exporter *fm_exporter_for_path(const char *path);
 
-/* The value of --set key, or NULL. */
+/* The value of --set key (the last one given), or NULL. */
 const char *fm_export_setting(const struct fm_export *export, const char *key);
+/* Settings as numbers: *value is left alone when the key is not set. FM_CONFIG: no such number, or
+ * not in [min, max]. */
+enum fm_status fm_export_setting_f64(const struct fm_export *export, const char *key, double min,
+                                     double max, double *value, struct fm_error *err);
+/* "yes", "no"; a key without '=' is "yes". */
+enum fm_status fm_export_setting_bool(const struct fm_export *export, const char *key,
+                                      bool *value, struct fm_error *err);
 
 /* Makes the shape, runs the exporter, checks the settings (FM_CONFIG for an unknown one). */
 enum fm_status fm_export_run(struct fm_ctx *ctx, const struct fm_selection *sel,

@@ -3,7 +3,7 @@
  *
  * foldmill's own style: the function; "[unknown] (dso)" for an address in a known module without a
  * name, with the dso as perf script prints it; "[unknown]" without one. FlameGraph's style follows
- * stackcollapse-perf's habits. ';' becomes ':' only where folded is written, not here.
+ * stackcollapse-perf's habits. `folded` makes labels that folded lines can hold.
  */
 #ifndef FM_STORE_NAME_H
 #define FM_STORE_NAME_H
@@ -16,13 +16,27 @@ struct fm_names {
     enum fm_name_style style;
     bool annotate;      /* _[k] _[i] _[j] _[0] _[1] _[g] _[G] by frame kind */
     bool dot;           /* Java names with dots */
+    bool folded;        /* fm_name_folded() is applied */
 };
 
 /* The text of frame f as a string of the store (added when new). FM_NONE: no memory. */
 fm_str fm_name_frame(struct fm_store *store, fm_frame f, const struct fm_names *names);
+/* The same for a frame that need not be in the store (edited stacks). */
+fm_str fm_name_frame_row(struct fm_store *store, const struct fm_frame_row *frame,
+                         const struct fm_names *names);
 
-/* The dso as perf prints it: "[kernel.kallsyms]", "/usr/bin/x", "[unknown]". */
-fm_str fm_name_dso(const struct fm_store *store, fm_module m);
+/* The text as a folded line can hold it: ';' becomes ':', control bytes (but TAB) "\x1b". The same
+ * id when there is nothing to change; FM_NONE: no memory. */
+fm_str fm_name_folded(struct fm_store *store, fm_str id);
+
+/* The annotation of a frame, "_[k]" ... or "". */
+const char *fm_name_suffix(const struct fm_frame_row *frame);
+/* The kind that the letter of an annotation stands for ('k' of "_[k]"); false: none ('w' too). */
+bool fm_name_suffix_kind(char letter, enum fm_frame_kind *kind);
+
+/* The dso as perf prints it: "[kernel.kallsyms]", "/usr/bin/x", "[unknown]"; code of a JIT in
+ * anonymous memory is "/tmp/perf-PID.map". FM_NONE: no memory. */
+fm_str fm_name_dso(struct fm_store *store, fm_module m);
 
 /* The bare text of a value of a column ("4711", "worker", "12.5"), appended to out. Strings as they
  * are, threads as their name, stacks as their leaf, times in ns. */

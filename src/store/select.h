@@ -23,10 +23,12 @@ struct fm_stacks {
     uint32_t *of_tree;         /* node of the store -> node here; FM_NONE: the row is dropped */
 };
 
+/* A pseudo frame: a stored column, a derived one, or a literal text. */
 struct fm_pseudo {
-    fm_column col;             /* FM_NONE: the literal */
+    fm_column col;             /* FM_NONE: derived or the literal */
     fm_str literal;
-    int derived;               /* enum fm_derived, or -1: a stored column */
+    int derived;               /* enum fm_derived, or -1 */
+    fm_str missing;            /* the text where a row has no value: "[no comm]" */
 };
 
 /* Columns that are computed from the thread table and not stored. */
@@ -63,11 +65,27 @@ struct fm_selection {
     struct fm_mem *mem;
 };
 
+/* Takes a list of pseudo frames apart ("comm,'-',cpu" or "none"). FM_CONFIG: an unknown column, or
+ * more than FM_PSEUDO_MAX. */
+enum fm_status fm_pseudo_parse(struct fm_store *store, const char *list, struct fm_pseudo *pseudo,
+                               size_t *n, struct fm_error *err);
+
 /* Takes options apart: event, weight, prepend, append (against the views). Row filters and stack
  * filters are applied by the query layer afterwards. */
 enum fm_status fm_selection_init(struct fm_selection *sel, struct fm_store *store,
                                  const struct fm_select_options *options, struct fm_error *err);
 void fm_selection_release(struct fm_selection *sel);
+
+/* The column that rows are weighed by: WEIGHT, COUNT or the asked one. A block's invalid lanes of
+ * it count 0 (COUNT: 1), as fm_store_block() gives them. */
+fm_column fm_selection_weight_column(const struct fm_selection *sel);
+
+/* The tree that the selection's stacks live in, its frames, and the node of a row's stack: FM_NONE
+ * when stack edits drop the row. A row without a stack is at node 0. */
+const struct fm_tree_node *fm_selection_tree(const struct fm_selection *sel, size_t *nodes);
+const struct fm_frame_row *fm_selection_frame(const struct fm_selection *sel, fm_frame f);
+size_t fm_selection_frames(const struct fm_selection *sel);
+uint32_t fm_selection_node(const struct fm_selection *sel, bool valid, uint64_t stack);
 
 /* Sums samples and weight over the selected rows: call after the filters. */
 enum fm_status fm_selection_sum(struct fm_selection *sel, struct fm_error *err);
@@ -76,13 +94,14 @@ enum fm_status fm_selection_sum(struct fm_selection *sel, struct fm_error *err);
  * Scans selected rows block by block: decoded columns that were asked for, and the list of live
  * rows of the block.
  */
-#define FM_SCAN_COLUMNS 24
+#define FM_SCAN_COLUMNS 48
 struct fm_scan {
     const struct fm_selection *sel;
     fm_column col[FM_SCAN_COLUMNS];
     size_t cols;
     size_t segment;
     uint32_t block;
+    uint64_t next_row;
     /* the current block: */
     uint64_t first_row;
     uint32_t n;                          /* live rows */
@@ -104,6 +123,31 @@ static inline bool fm_scan_valid(const struct fm_scan *scan, size_t col, uint32_
     return (scan->valid[col][place >> 6] >> (place & 63)) & 1;
 }
 
+/* The place of a column among those asked for, or SIZE_MAX. */
+size_t fm_scan_find(const struct fm_scan *scan, fm_column col);
+
+/*
+ * Labels of pseudo frames row by row, remembered per value. Prepended ones come first.
+ */
+struct fm_pseudo_labels {
+    const struct fm_selection *sel;
+    size_t n;                                   /* prepends + appends */
+    size_t slot[2 * FM_PSEUDO_MAX];             /* place in the scan's columns */
+    struct fm_map seen[2 * FM_PSEUDO_MAX];      /* value -> label */
+    bool underscore;                            /* blanks of comm to '_' */
+    bool folded;                                /* fm_name_folded() is applied */
+    bool oom;
+};
+/* Adds the columns that pseudo frames need to col[*cols] (at most FM_SCAN_COLUMNS in all). */
+void fm_pseudo_columns(const struct fm_selection *sel, fm_column *col, size_t *cols);
+/* The scan must have been opened with those columns. */
+void fm_pseudo_labels_init(struct fm_pseudo_labels *labels, const struct fm_selection *sel,
+                           const struct fm_scan *scan, const struct fm_names *names);
+void fm_pseudo_labels_release(struct fm_pseudo_labels *labels);
+/* Label of pseudo frame k for the row at `place`; FM_NONE and labels->oom: no memory. */
+fm_str fm_pseudo_label(struct fm_pseudo_labels *labels, const struct fm_scan *scan, size_t k,
+                       uint32_t place);
+
 /*
  * Call tree: the selection with stacks merged by label: what TREE exporters draw. Pseudo frames are
  * ordinary nodes. Children of a node are in byte order of their labels; nodes in DFS pre-order.
@@ -112,7 +156,7 @@ struct fm_call_node {
     uint32_t parent, end, depth;
     fm_str label;
     uint8_t kind;              /* enum fm_frame_kind; SYNTHETIC for pseudo frames */
-    fm_frame frame;            /* a frame with that label (module, file …); FM_NONE for pseudo */
+    fm_frame frame;            /* one with that label, of fm_selection_frame(); FM_NONE: pseudo */
     fm_u128 self, total;
     uint64_t self_samples, total_samples;
 };
@@ -125,5 +169,10 @@ struct fm_calltree {
 enum fm_status fm_calltree_make(struct fm_calltree *tree, const struct fm_selection *sel,
                                 const struct fm_names *names, struct fm_error *err);
 void fm_calltree_release(struct fm_calltree *tree);
+
+/* Labels of the selection's frames, by frame id: allocated from the context's memory, *frames
+ * entries. FM_NONE for frames that no node uses. */
+enum fm_status fm_selection_labels(const struct fm_selection *sel, const struct fm_names *names,
+                                   fm_str **label, size_t *frames, struct fm_error *err);
 
 #endif

@@ -1,0 +1,581 @@
+/*
+ * calltree.c - a selection as one call tree: stacks merged by label, pseudo frames included.
+ *
+ *   1 gather   one scan: rows add into cells (group, tree node). A group is one combination of
+ *              pseudo frames; consecutive rows with the same texts stay in the same group.
+ *   2 merge    group by group, each cell climbs the store's tree to the first ancestor that the
+ *              group has mapped already, and comes down again adding children by label. Every
+ *              (group, node) is mapped once; brothers of one label (two addresses of a function)
+ *              become one node.
+ *   3 order    labels are ranked bytewise; nodes are distributed in descending rank, each to the
+ *              front of its parent's list, so that lists ascend; a walk down those lists numbers
+ *              nodes in DFS pre-order.
+ *   4 sum      cells go to their nodes; backwards over the pre-order, children add to parents.
+ *
+ * All passes are linear but the ranking of distinct labels; nothing recurses. Children are found
+ * in the parent's list, and through a hash map once a node has more than MANY of them.
+ */
+#include "store/select.h"
+
+#include "util/error.h"
+
+#include <stdlib.h>
+
+#define MANY 12u
+#define BIG ((size_t)2 << 20)
+
+/* A growing array in mapped memory once it is large: first touch costs less there. */
+struct big {
+    void *p;
+    size_t cap;   /* bytes */
+};
+
+static void *big_alloc(struct fm_mem *mem, size_t n)
+{
+    return n >= BIG ? fm_mem_map(mem, n) : fm_mem_alloc(mem, n);
+}
+
+static void big_free(struct fm_mem *mem, void *p, size_t n)
+{
+    if (p == NULL)
+        return;
+    if (n >= BIG)
+        fm_mem_unmap(mem, p, n);
+    else
+        fm_mem_free(mem, p, n);
+}
+
+static bool big_grow(struct fm_mem *mem, struct big *b, size_t used, size_t need)
+{
+    size_t cap = FM_MAX(b->cap, (size_t)4096);
+    void *p;
+    if (need <= b->cap)
+        return true;
+    while (cap < need) {
+        if (!fm_mul_size(cap, 2, &cap))
+            return false;
+    }
+    p = big_alloc(mem, cap);
+    if (p == NULL)
+        return false;
+    if (used > 0)
+        memcpy(p, b->p, used);
+    big_free(mem, b->p, b->cap);
+    b->p = p;
+    b->cap = cap;
+    return true;
+}
+
+/* What rows of one (group, tree node) sum to. */
+struct cell {
+    uint32_t group, node;
+    uint32_t next;      /* of the same group */
+    uint32_t out;       /* merged node */
+    uint64_t samples;
+    fm_u128 weight;
+};
+
+struct group {
+    uint32_t texts;     /* place in `text`: one per pseudo frame */
+    uint32_t next;      /* of the same hash */
+    uint32_t first, last; /* its cells */
+};
+
+/* A merged node under construction. */
+struct kid {
+    uint32_t parent;
+    fm_str label;
+    fm_frame frame;
+    uint32_t first, next;   /* children, brothers */
+    uint32_t kids;          /* count; later the node's final number */
+    uint8_t kind;
+};
+
+struct maker {
+    const struct fm_selection *sel;
+    struct fm_mem *mem;
+    struct fm_scan scan;
+    struct fm_pseudo_labels pseudo;
+    size_t weight, count, stack;      /* places in the scan */
+    struct big cell, group, text, kid, path;
+    size_t cells, groups, kids;
+    struct fm_map cell_of, group_of, child;
+    const struct fm_tree_node *tree;
+    size_t nodes;
+    fm_str *label;                    /* by frame */
+    size_t frames;
+    uint32_t *merged, *stamp;         /* by tree node: merged node, of which group (+ 1) */
+};
+
+#define CELL(m) ((struct cell *)(m)->cell.p)
+#define GROUP(m) ((struct group *)(m)->group.p)
+#define TEXT(m) ((fm_str *)(m)->text.p)
+#define KID(m) ((struct kid *)(m)->kid.p)
+
+/* ---------------------------------------------------------------- gather */
+
+/* The group with these texts, made when new; FM_NONE: no memory. */
+static uint32_t find_group(struct maker *m, const fm_str *text)
+{
+    size_t n = m->pseudo.n, bytes = n * sizeof *text;
+    uint64_t hash = n, *slot;
+    uint32_t g;
+    size_t k;
+    struct group *group;
+    for (k = 0; k < n; k++)
+        hash = fm_mix(hash, text[k]);
+    slot = fm_map_put(&m->group_of, hash, NULL);
+    if (slot == NULL)
+        return FM_NONE;
+    for (g = (uint32_t)*slot; g != 0; g = GROUP(m)[g - 1].next) {
+        if (n == 0 || memcmp(TEXT(m) + GROUP(m)[g - 1].texts, text, bytes) == 0)
+            return g - 1;
+    }
+    if (!big_grow(m->mem, &m->group, m->groups * sizeof *group,
+                  (m->groups + 1) * sizeof *group) ||
+        !big_grow(m->mem, &m->text, m->groups * bytes, (m->groups + 1) * bytes))
+        return FM_NONE;
+    group = &GROUP(m)[m->groups];
+    group->texts = (uint32_t)(m->groups * n);
+    group->next = (uint32_t)*slot;
+    group->first = group->last = FM_NONE;
+    if (n > 0)
+        memcpy(TEXT(m) + group->texts, text, bytes);
+    *slot = ++m->groups;
+    return (uint32_t)m->groups - 1;
+}
+
+static struct cell *find_cell(struct maker *m, uint32_t group, uint32_t node)
+{
+    bool fresh;
+    uint64_t *slot = fm_map_put(&m->cell_of, (uint64_t)group << 32 | node, &fresh);
+    struct cell *cell;
+    struct group *g;
+    if (slot == NULL)
+        return NULL;
+    if (!fresh)
+        return &CELL(m)[*slot];
+    if (!big_grow(m->mem, &m->cell, m->cells * sizeof *cell, (m->cells + 1) * sizeof *cell))
+        return NULL;
+    *slot = m->cells++;
+    cell = &CELL(m)[*slot];
+    *cell = (struct cell){.group = group, .node = node, .next = FM_NONE};
+    g = &GROUP(m)[group];
+    if (g->last == FM_NONE)
+        g->first = (uint32_t)*slot;
+    else
+        CELL(m)[g->last].next = (uint32_t)*slot;
+    g->last = (uint32_t)*slot;
+    return cell;
+}
+
+/* The rows of the scan's current block. */
+static bool gather_block(struct maker *m, fm_str *last, uint32_t *group)
+{
+    const struct fm_scan *scan = &m->scan;
+    uint32_t i;
+    size_t k;
+    for (i = 0; i < scan->n; i++) {
+        uint32_t place = scan->live[i];
+        uint32_t node = fm_selection_node(m->sel, fm_scan_valid(scan, m->stack, place),
+                                          scan->value[m->stack][place]);
+        bool same = *group != FM_NONE;
+        struct cell *cell;
+        if (node == FM_NONE)
+            continue;
+        for (k = 0; k < m->pseudo.n; k++) {
+            fm_str text = fm_pseudo_label(&m->pseudo, scan, k, place);
+            same = same && text == last[k];
+            last[k] = text;
+        }
+        if (m->pseudo.oom)
+            return false;
+        if (!same)
+            *group = find_group(m, last);
+        cell = *group == FM_NONE ? NULL : find_cell(m, *group, node);
+        if (cell == NULL)
+            return false;
+        cell->samples = fm_add_sat_u64(cell->samples, scan->value[m->count][place]);
+        cell->weight += scan->value[m->weight][place];
+    }
+    return true;
+}
+
+static bool gather(struct maker *m)
+{
+    fm_str last[2 * FM_PSEUDO_MAX] = {0};
+    uint32_t group = FM_NONE;
+    while (fm_scan_next(&m->scan)) {
+        if (!gather_block(m, last, &group))
+            return false;
+    }
+    return true;
+}
+
+/* ----------------------------------------------------------------- merge */
+
+static uint32_t add_kid(struct maker *m, uint32_t parent, fm_str label, fm_frame frame,
+                        uint8_t kind)
+{
+    struct kid *kid;
+    if (m->kids >= FM_NONE - 1 ||
+        !big_grow(m->mem, &m->kid, m->kids * sizeof *kid, (m->kids + 1) * sizeof *kid))
+        return FM_NONE;
+    kid = &KID(m)[m->kids];
+    *kid = (struct kid){.parent = parent, .label = label, .frame = frame, .first = FM_NONE,
+                        .next = FM_NONE, .kind = kind};
+    if (parent != FM_NONE) {
+        kid->next = KID(m)[parent].first;
+        KID(m)[parent].first = (uint32_t)m->kids;
+        KID(m)[parent].kids++;
+    }
+    return (uint32_t)m->kids++;
+}
+
+/* Moves a node's children into the hash map. */
+static bool map_kids(struct maker *m, uint32_t parent)
+{
+    uint32_t c;
+    for (c = KID(m)[parent].first; c != FM_NONE; c = KID(m)[c].next) {
+        uint64_t *slot = fm_map_put(&m->child, (uint64_t)parent << 32 | KID(m)[c].label, NULL);
+        if (slot == NULL)
+            return false;
+        *slot = c;
+    }
+    return true;
+}
+
+/* The child of `parent` with that label, made when new; FM_NONE: no memory. */
+static uint32_t find_kid(struct maker *m, uint32_t parent, fm_str label, fm_frame frame,
+                         uint8_t kind)
+{
+    uint64_t *slot;
+    uint32_t c;
+    bool fresh;
+    if (KID(m)[parent].kids <= MANY) {
+        for (c = KID(m)[parent].first; c != FM_NONE; c = KID(m)[c].next) {
+            if (KID(m)[c].label == label)
+                return c;
+        }
+        c = add_kid(m, parent, label, frame, kind);
+        if (c != FM_NONE && KID(m)[parent].kids > MANY && !map_kids(m, parent))
+            return FM_NONE;
+        return c;
+    }
+    slot = fm_map_put(&m->child, (uint64_t)parent << 32 | label, &fresh);
+    if (slot == NULL)
+        return FM_NONE;
+    if (fresh)
+        *slot = add_kid(m, parent, label, frame, kind);
+    return (uint32_t)*slot;
+}
+
+/* Merged node of a tree node within a group whose root is mapped. */
+static uint32_t merge_stack(struct maker *m, uint32_t node, uint32_t mark)
+{
+    size_t n = 0;
+    uint32_t out;
+    while (m->stamp[node] != mark) {
+        if (!big_grow(m->mem, &m->path, n * sizeof(uint32_t), (n + 1) * sizeof(uint32_t)))
+            return FM_NONE;
+        ((uint32_t *)m->path.p)[n++] = node;
+        node = m->tree[node].parent;
+    }
+    out = m->merged[node];
+    while (n > 0) {
+        const struct fm_tree_node *t;
+        const struct fm_frame_row *frame;
+        node = ((uint32_t *)m->path.p)[--n];
+        t = &m->tree[node];
+        frame = fm_selection_frame(m->sel, t->frame);
+        fm_assert(m->label[t->frame] != FM_NONE);
+        out = find_kid(m, out, m->label[t->frame], t->frame, frame->kind);
+        if (out == FM_NONE)
+            return FM_NONE;
+        m->stamp[node] = mark;
+        m->merged[node] = out;
+    }
+    return out;
+}
+
+static uint32_t merge_texts(struct maker *m, uint32_t out, const fm_str *text, size_t n)
+{
+    size_t k;
+    for (k = 0; k < n && out != FM_NONE; k++)
+        out = find_kid(m, out, text[k], FM_NONE, FM_FRAME_SYNTHETIC);
+    return out;
+}
+
+static bool merge_group(struct maker *m, uint32_t g)
+{
+    const struct fm_selection *sel = m->sel;
+    const fm_str *text = m->pseudo.n > 0 ? TEXT(m) + GROUP(m)[g].texts : NULL;
+    uint32_t c, out = merge_texts(m, 0, text, sel->prepends);
+    if (out == FM_NONE)
+        return false;
+    m->stamp[0] = g + 1;
+    m->merged[0] = out;
+    for (c = GROUP(m)[g].first; c != FM_NONE; c = CELL(m)[c].next) {
+        out = merge_stack(m, CELL(m)[c].node, g + 1);
+        if (out != FM_NONE)
+            out = merge_texts(m, out, sel->appends > 0 ? text + sel->prepends : NULL,
+                              sel->appends);
+        if (out == FM_NONE)
+            return false;
+        CELL(m)[c].out = out;
+    }
+    return true;
+}
+
+static bool merge(struct maker *m)
+{
+    uint32_t g;
+    size_t bytes = m->nodes * sizeof *m->merged;
+    m->merged = big_alloc(m->mem, bytes);
+    m->stamp = big_alloc(m->mem, bytes);
+    if (m->merged == NULL || m->stamp == NULL)
+        return false;
+    memset(m->stamp, 0, bytes);
+    if (add_kid(m, FM_NONE, 0, FM_NONE, FM_FRAME_SYNTHETIC) == FM_NONE)
+        return false;
+    for (g = 0; g < m->groups; g++) {
+        if (!merge_group(m, g))
+            return false;
+    }
+    return true;
+}
+
+/* ----------------------------------------------------------------- order */
+
+struct text {
+    const char *s;
+    size_t n;
+    fm_str id;
+};
+
+static int by_bytes(const void *a, const void *b)
+{
+    const struct text *x = a, *y = b;
+    int c = memcmp(x->s, y->s, FM_MIN(x->n, y->n));
+    return c != 0 ? c : (x->n > y->n) - (x->n < y->n);
+}
+
+/* rank[label] = place of the label among the used ones in byte order; *n = how many there are. */
+static bool rank_labels(struct maker *m, uint32_t *rank, size_t *n)
+{
+    size_t i, used = 0;
+    struct text *text;
+    for (i = 1; i < m->kids; i++) {
+        if (rank[KID(m)[i].label] == FM_NONE) {
+            rank[KID(m)[i].label] = 0;
+            used++;
+        }
+    }
+    *n = used;
+    text = big_alloc(m->mem, used * sizeof *text);
+    if (text == NULL)
+        return false;
+    used = 0;
+    for (i = 0; i < fm_store_strings(m->sel->store); i++) {
+        if (rank[i] == FM_NONE)
+            continue;
+        text[used].id = (fm_str)i;
+        text[used].s = fm_store_str(m->sel->store, (fm_str)i, &text[used].n);
+        used++;
+    }
+    fm_assert(used == *n);
+    qsort(text, used, sizeof *text, by_bytes);
+    for (i = 0; i < used; i++)
+        rank[text[i].id] = (uint32_t)i;
+    big_free(m->mem, text, used * sizeof *text);
+    return true;
+}
+
+/* Rebuilds the lists of children in byte order of labels: a counting sort by rank, then every node
+ * to the front of its parent's list, largest first. */
+static bool sort_kids(struct maker *m)
+{
+    size_t strings = fm_store_strings(m->sel->store), n = 0, i;
+    uint32_t *rank = big_alloc(m->mem, strings * sizeof *rank), *start = NULL;
+    uint32_t *order = big_alloc(m->mem, m->kids * sizeof *order);
+    bool ok = false;
+    if (rank == NULL || order == NULL)
+        goto out;
+    memset(rank, 0xff, strings * sizeof *rank);
+    if (!rank_labels(m, rank, &n))
+        goto out;
+    start = fm_mem_zalloc(m->mem, (n + 1) * sizeof *start);
+    if (start == NULL)
+        goto out;
+    for (i = 1; i < m->kids; i++)
+        start[rank[KID(m)[i].label] + 1]++;
+    for (i = 0; i < n; i++)
+        start[i + 1] += start[i];
+    for (i = 1; i < m->kids; i++)
+        order[start[rank[KID(m)[i].label]]++] = (uint32_t)i;
+    for (i = 0; i < m->kids; i++)
+        KID(m)[i].first = FM_NONE;
+    for (i = m->kids - 1; i > 0; i--) {
+        struct kid *kid = &KID(m)[order[i - 1]];
+        kid->next = KID(m)[kid->parent].first;
+        KID(m)[kid->parent].first = order[i - 1];
+    }
+    ok = true;
+out:
+    if (start != NULL)
+        fm_mem_free(m->mem, start, (n + 1) * sizeof *start);
+    big_free(m->mem, order, m->kids * sizeof *order);
+    big_free(m->mem, rank, strings * sizeof *rank);
+    return ok;
+}
+
+/* Numbers the nodes in DFS pre-order and fills the tree. */
+static bool number(struct maker *m, struct fm_calltree *tree)
+{
+    uint32_t at = 0, parent = FM_NONE;
+    size_t n = 0;
+    tree->node = big_alloc(m->mem, m->kids * sizeof *tree->node);
+    if (tree->node == NULL)
+        return false;
+    tree->cap = tree->nodes = m->kids;
+    while (at != FM_NONE) {
+        struct kid *kid = &KID(m)[at];
+        uint32_t depth = n == 0 ? 0 : tree->node[parent].depth + 1;
+        tree->node[n] = (struct fm_call_node){.parent = parent, .end = (uint32_t)n + 1,
+                                              .depth = depth, .label = kid->label,
+                                              .kind = kid->kind, .frame = kid->frame};
+        tree->depth = FM_MAX(tree->depth, depth);
+        kid->kids = (uint32_t)n++;
+        if (kid->first != FM_NONE) {
+            parent = kid->kids;
+            at = kid->first;
+            continue;
+        }
+        while (at != FM_NONE && KID(m)[at].next == FM_NONE)
+            at = KID(m)[at].parent;
+        if (at != FM_NONE) {
+            at = KID(m)[at].next;
+            parent = KID(m)[KID(m)[at].parent].kids;
+        }
+    }
+    fm_assert(n == m->kids);
+    return true;
+}
+
+static void sum(struct maker *m, struct fm_calltree *tree)
+{
+    size_t i;
+    for (i = 0; i < m->cells; i++) {
+        struct fm_call_node *node = &tree->node[KID(m)[CELL(m)[i].out].kids];
+        node->self += CELL(m)[i].weight;
+        node->self_samples = fm_add_sat_u64(node->self_samples, CELL(m)[i].samples);
+    }
+    for (i = tree->nodes; i-- > 0;) {
+        struct fm_call_node *node = &tree->node[i], *up;
+        node->total += node->self;
+        node->total_samples = fm_add_sat_u64(node->total_samples, node->self_samples);
+        if (i == 0)
+            break;
+        fm_assert(node->parent < i);
+        up = &tree->node[node->parent];
+        up->total += node->total;
+        up->total_samples = fm_add_sat_u64(up->total_samples, node->total_samples);
+        up->end = FM_MAX(up->end, node->end);
+    }
+}
+
+/* ------------------------------------------------------------------ make */
+
+enum fm_status fm_selection_labels(const struct fm_selection *sel, const struct fm_names *names,
+                                   fm_str **label, size_t *frames, struct fm_error *err)
+{
+    size_t n = fm_selection_frames(sel), nodes, i;
+    const struct fm_tree_node *tree = fm_selection_tree(sel, &nodes);
+    fm_str *text = fm_mem_alloc(sel->mem, n * sizeof *text);
+    if (text == NULL)
+        return fm_error_nomem(err);
+    memset(text, 0xff, n * sizeof *text);
+    for (i = 1; i < nodes; i++) {
+        fm_frame f = tree[i].frame;
+        if (text[f] != FM_NONE)
+            continue;
+        text[f] = fm_name_frame_row(sel->store, fm_selection_frame(sel, f), names);
+        if (text[f] == FM_NONE) {
+            fm_mem_free(sel->mem, text, n * sizeof *text);
+            return fm_error_nomem(err);
+        }
+    }
+    *label = text;
+    *frames = n;
+    return FM_OK;
+}
+
+static enum fm_status open_scan(struct maker *m, const struct fm_names *names,
+                                struct fm_error *err)
+{
+    fm_column col[FM_SCAN_COLUMNS] = {FM_COL_STACK, FM_COL_COUNT,
+                                      fm_selection_weight_column(m->sel)};
+    size_t cols = col[2] == FM_COL_COUNT ? 2 : 3;
+    enum fm_status status;
+    m->stack = 0;
+    m->count = 1;
+    m->weight = cols - 1;
+    fm_pseudo_columns(m->sel, col, &cols);
+    status = fm_scan_init(&m->scan, m->sel, col, cols, err);
+    if (status == FM_OK)
+        fm_pseudo_labels_init(&m->pseudo, m->sel, &m->scan, names);
+    return status;
+}
+
+static void maker_release(struct maker *m)
+{
+    size_t bytes = m->nodes * sizeof *m->merged;
+    fm_pseudo_labels_release(&m->pseudo);
+    fm_scan_release(&m->scan);
+    big_free(m->mem, m->cell.p, m->cell.cap);
+    big_free(m->mem, m->group.p, m->group.cap);
+    big_free(m->mem, m->text.p, m->text.cap);
+    big_free(m->mem, m->kid.p, m->kid.cap);
+    big_free(m->mem, m->path.p, m->path.cap);
+    big_free(m->mem, m->merged, bytes);
+    big_free(m->mem, m->stamp, bytes);
+    fm_map_release(&m->cell_of);
+    fm_map_release(&m->group_of);
+    fm_map_release(&m->child);
+    if (m->label != NULL)
+        fm_mem_free(m->mem, m->label, m->frames * sizeof *m->label);
+}
+
+enum fm_status fm_calltree_make(struct fm_calltree *tree, const struct fm_selection *sel,
+                                const struct fm_names *names, struct fm_error *err)
+{
+    struct maker m;
+    enum fm_status status;
+    memset(tree, 0, sizeof *tree);
+    tree->mem = sel->mem;
+    memset(&m, 0, sizeof m);
+    m.sel = sel;
+    m.mem = sel->mem;
+    fm_map_init(&m.cell_of, m.mem);
+    fm_map_init(&m.group_of, m.mem);
+    fm_map_init(&m.child, m.mem);
+    m.tree = fm_selection_tree(sel, &m.nodes);
+    status = fm_selection_labels(sel, names, &m.label, &m.frames, err);
+    if (status == FM_OK)
+        status = open_scan(&m, names, err);
+    if (status == FM_OK && !(gather(&m) && merge(&m) && sort_kids(&m) && number(&m, tree)))
+        status = fm_error_nomem(err);
+    if (status == FM_OK)
+        sum(&m, tree);
+    maker_release(&m);
+    if (status != FM_OK)
+        fm_calltree_release(tree);
+    return status;
+}
+
+void fm_calltree_release(struct fm_calltree *tree)
+{
+    big_free(tree->mem, tree->node, tree->cap * sizeof *tree->node);
+    tree->node = NULL;
+    tree->nodes = tree->cap = 0;
+}

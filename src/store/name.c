@@ -1,0 +1,358 @@
+/*
+ * name.c - the text of frames, modules and column values.
+ *
+ *     frame { function, module, kind }
+ *        foldmill:    function | "[unknown] (dso)" | "[unknown]"          (+ "_[k]" ... annotate)
+ *        flamegraph:  function without offset, parameters and quotes | "[dso base name]"
+ *
+ * A frame without a function in a module of kind NAMED (formats whose frames are nothing but
+ * names) has the empty name: folded stacks may hold such frames ("a;;b").
+ *
+ * The flamegraph style follows what stackcollapse-perf does with names, except that it loses
+ * functions whose name starts with '(' and we do not. The dso is what perf script prints.
+ */
+#include "store/name.h"
+
+#include "util/out.h"
+
+static bool starts(const char *s, size_t n, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    return n >= len && memcmp(s, prefix, len) == 0;
+}
+
+const char *fm_name_suffix(const struct fm_frame_row *frame)
+{
+    if (frame->inlined)
+        return "_[i]";
+    switch ((enum fm_frame_kind)frame->kind) {
+    case FM_FRAME_KERNEL:
+    case FM_FRAME_GUEST_KERNEL:
+        return "_[k]";
+    case FM_FRAME_INLINED:
+        return "_[i]";
+    case FM_FRAME_JIT:
+        return "_[j]";
+    case FM_FRAME_INTERPRETED:
+        return "_[0]";
+    case FM_FRAME_C1:
+        return "_[1]";
+    case FM_FRAME_GPU_INSTRUCTION:
+        return "_[g]";
+    case FM_FRAME_GPU_KERNEL:
+    case FM_FRAME_GPU_SOURCE:
+        return "_[G]";
+    default:
+        return "";
+    }
+}
+
+/* What was written to a memory writer, as a string of the store; releases the writer. */
+static fm_str intern(struct fm_store *store, struct fm_out *out)
+{
+    fm_str id = FM_NONE;
+    if (fm_out_finish(out, NULL) == FM_OK)
+        id = fm_store_str_add(store, out->n > 0 ? out->buf : "", out->n);
+    fm_out_release(out);
+    return id;
+}
+
+bool fm_name_suffix_kind(char letter, enum fm_frame_kind *kind)
+{
+    switch (letter) {
+    case 'k':
+        *kind = FM_FRAME_KERNEL;
+        return true;
+    case 'i':
+        *kind = FM_FRAME_INLINED;
+        return true;
+    case 'j':
+        *kind = FM_FRAME_JIT;
+        return true;
+    case '0':
+        *kind = FM_FRAME_INTERPRETED;
+        return true;
+    case '1':
+        *kind = FM_FRAME_C1;
+        return true;
+    case 'g':
+        *kind = FM_FRAME_GPU_INSTRUCTION;
+        return true;
+    case 'G':
+        *kind = FM_FRAME_GPU_KERNEL;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Executable mappings without a file: perf gives them the name of the map a JIT may have left. */
+static bool anonymous(const char *s, size_t n)
+{
+    return starts(s, n, "//anon") || starts(s, n, "/dev/zero") || starts(s, n, "/anon_hugepage") ||
+           starts(s, n, "[heap]") || starts(s, n, "[stack") || starts(s, n, "/SYSV");
+}
+
+fm_str fm_name_dso(struct fm_store *store, fm_module m)
+{
+    const struct fm_module_row *module;
+    const char *path;
+    size_t n;
+    if (m == FM_NONE)
+        return fm_store_str_add(store, "[unknown]", 9);
+    module = fm_store_module_row(store, m);
+    path = fm_store_str(store, module->path, &n);
+    if (module->kind == FM_MODULE_JIT && module->pid >= 0 && anonymous(path, n)) {
+        struct fm_out out;
+        if (fm_out_init(&out, &fm_store_ctx(store)->mem, NULL) != FM_OK)
+            return FM_NONE;
+        fm_out_text(&out, "/tmp/perf-");
+        fm_out_i64(&out, module->pid);
+        fm_out_text(&out, ".map");
+        return intern(store, &out);
+    }
+    if (n == 0 && module->kind != FM_MODULE_NAMED)
+        return fm_store_str_add(store, "[unknown]", 9);
+    return module->path;
+}
+
+/* Kinds whose names may be Java's "pkg/Cls.method". */
+static bool java_like(const struct fm_frame_row *frame)
+{
+    return frame->kind == FM_FRAME_JIT || frame->kind == FM_FRAME_INTERPRETED ||
+           frame->kind == FM_FRAME_C1 || frame->kind == FM_FRAME_INLINED ||
+           frame->kind == FM_FRAME_UNKNOWN;
+}
+
+/* Where "Cls.method(" or the end is: slashes after a '(' are no package separators. */
+static void put_dotted(struct fm_out *out, const char *s, size_t n)
+{
+    size_t i, paren = n;
+    const char *at = memchr(s, '(', n);
+    if (at != NULL)
+        paren = (size_t)(at - s);
+    if (n == 0 || s[0] == '/' || s[0] == '[' || memchr(s, ':', n) != NULL)
+        paren = 0; /* a path, a module or C++: no Java name */
+    for (i = 0; i < n; i++)
+        fm_out_char(out, i < paren && s[i] == '/' ? '.' : s[i]);
+}
+
+/* A Go method "pkg.(*T).f": parentheses that are no parameters. */
+static bool go_method(const char *s, size_t n)
+{
+    size_t i, open = n;
+    for (i = 0; i + 1 < n; i++) {
+        if (open == n && s[i] == '.' && s[i + 1] == '(')
+            open = i;
+        if (open != n && i > open + 1 && s[i] == ')' && s[i + 1] == '.')
+            return true;
+    }
+    return false;
+}
+
+/* Length without parameters: the first '(' that does not open "(anonymous namespace)". One at the
+ * very start stays, or the name would be empty. */
+static size_t without_parameters(const char *s, size_t n)
+{
+    size_t i;
+    if (go_method(s, n))
+        return n;
+    for (i = 0; i < n; i++) {
+        if (s[i] == '(' && i > 0 && !starts(s + i, n - i, "(anonymous namespace)"))
+            return i;
+    }
+    return n;
+}
+
+/* Length without a trailing "+0x1f". */
+static size_t without_offset(const char *s, size_t n)
+{
+    size_t i = n;
+    while (i > 0 && ((s[i - 1] >= '0' && s[i - 1] <= '9') || (s[i - 1] >= 'a' && s[i - 1] <= 'f')))
+        i--;
+    if (i < n && i >= 3 && s[i - 1] == 'x' && s[i - 2] == '0' && s[i - 3] == '+')
+        return i - 3;
+    return n;
+}
+
+static void put_flamegraph(struct fm_out *out, const char *s, size_t n)
+{
+    size_t i;
+    n = without_parameters(s, without_offset(s, n));
+    for (i = 0; i < n; i++) {
+        if (s[i] != '"' && s[i] != '\'')
+            fm_out_char(out, s[i]);
+    }
+}
+
+static void put_unknown(struct fm_out *out, struct fm_store *store,
+                        const struct fm_frame_row *frame, const struct fm_names *names)
+{
+    size_t n, i;
+    const char *dso;
+    fm_str id;
+    if (frame->module == FM_NONE) {
+        fm_out_text(out, "[unknown]");
+        return;
+    }
+    if (fm_store_module_row(store, frame->module)->kind == FM_MODULE_NAMED)
+        return;
+    id = fm_name_dso(store, frame->module);
+    if (id == FM_NONE) {
+        out->status = FM_NOMEM;
+        return;
+    }
+    dso = fm_store_str(store, id, &n);
+    if (names->style == FM_NAMES_FOLDMILL) {
+        fm_out_text(out, "[unknown] (");
+        fm_out_bytes(out, dso, n);
+        fm_out_char(out, ')');
+        return;
+    }
+    if (starts(dso, n, "[unknown]")) {
+        fm_out_text(out, "[unknown]");
+        return;
+    }
+    for (i = n; i > 0 && dso[i - 1] != '/'; i--)
+        ;
+    fm_out_char(out, '[');
+    fm_out_bytes(out, dso + i, n - i);
+    fm_out_char(out, ']');
+}
+
+static bool breaks_folded(unsigned char c)
+{
+    return c == ';' || c == 0x7f || (c < 0x20 && c != '\t');
+}
+
+fm_str fm_name_folded(struct fm_store *store, fm_str id)
+{
+    size_t n, i;
+    const char *s = fm_store_str(store, id, &n);
+    struct fm_out out;
+    for (i = 0; i < n && !breaks_folded((unsigned char)s[i]); i++)
+        ;
+    if (i == n)
+        return id;
+    if (fm_out_init(&out, &fm_store_ctx(store)->mem, NULL) != FM_OK)
+        return FM_NONE;
+    fm_out_bytes(&out, s, i);
+    for (; i < n; i++) {
+        if (s[i] == ';')
+            fm_out_char(&out, ':');
+        else if (breaks_folded((unsigned char)s[i]))
+            fm_out_printf(&out, "\\x%02x", (unsigned)(unsigned char)s[i]);
+        else
+            fm_out_char(&out, s[i]);
+    }
+    return intern(store, &out);
+}
+
+static fm_str frame_text(struct fm_store *store, const struct fm_frame_row *frame,
+                         const struct fm_names *names)
+{
+    const char *suffix = names->annotate ? fm_name_suffix(frame) : "";
+    bool plain = names->style == FM_NAMES_FOLDMILL && !(names->dot && java_like(frame));
+    const char *s;
+    size_t n;
+    struct fm_out out;
+    if (frame->function != 0 && plain && suffix[0] == '\0')
+        return frame->function;
+    if (fm_out_init(&out, &fm_store_ctx(store)->mem, NULL) != FM_OK)
+        return FM_NONE;
+    s = fm_store_str(store, frame->function, &n);
+    if (frame->function == 0)
+        put_unknown(&out, store, frame, names);
+    else if (names->style == FM_NAMES_FLAMEGRAPH)
+        put_flamegraph(&out, s, n);
+    else if (!plain)
+        put_dotted(&out, s, n);
+    else
+        fm_out_bytes(&out, s, n);
+    fm_out_text(&out, suffix);
+    return intern(store, &out);
+}
+
+fm_str fm_name_frame_row(struct fm_store *store, const struct fm_frame_row *frame,
+                         const struct fm_names *names)
+{
+    fm_str id = frame_text(store, frame, names);
+    return id != FM_NONE && names->folded ? fm_name_folded(store, id) : id;
+}
+
+fm_str fm_name_frame(struct fm_store *store, fm_frame f, const struct fm_names *names)
+{
+    fm_assert(f < fm_store_frames(store));
+    return fm_name_frame_row(store, fm_store_frame_row(store, f), names);
+}
+
+static void put_str(const struct fm_store *store, fm_str id, struct fm_out *out)
+{
+    size_t n;
+    const char *s = fm_store_str(store, id, &n);
+    fm_out_bytes(out, s, n);
+}
+
+/* A thread's last name, else its text id, else its number. */
+static void put_thread(const struct fm_store *store, fm_thread t, struct fm_out *out)
+{
+    const struct fm_thread_row *row = fm_store_thread_row(store, t);
+    fm_str name = fm_store_thread_name(store, t, false, 0);
+    if (name != 0)
+        put_str(store, name, out);
+    else if (row->text_id != 0)
+        put_str(store, row->text_id, out);
+    else
+        fm_out_i64(out, row->tid);
+}
+
+static void put_stack(const struct fm_store *store, fm_node append_id, struct fm_out *out)
+{
+    uint32_t node = fm_store_tree_node(store, append_id);
+    const struct fm_frame_row *frame;
+    if (node == 0)
+        return;
+    frame = fm_store_frame_row(store, fm_store_tree(store)[node].frame);
+    if (frame->function != 0)
+        put_str(store, frame->function, out);
+    else
+        fm_out_text(out, "[unknown]");
+}
+
+void fm_name_value(const struct fm_store *store, fm_column col, uint64_t value, struct fm_out *out)
+{
+    if (col == FM_COL_EVENT) {
+        put_str(store, fm_store_event_row(store, value)->name, out);
+        return;
+    }
+    switch (fm_store_column_info(store, col)->type) {
+    case FM_TYPE_BOOL:
+        fm_out_text(out, value ? "true" : "false");
+        break;
+    case FM_TYPE_I64:
+    case FM_TYPE_TIME:
+    case FM_TYPE_DUR:
+        fm_out_i64(out, (int64_t)value);
+        break;
+    case FM_TYPE_U64:
+    case FM_TYPE_BYTES:
+        fm_out_u64(out, value);
+        break;
+    case FM_TYPE_F64:
+        fm_out_f64(out, fm_bits_f64(value));
+        break;
+    case FM_TYPE_STRING:
+        put_str(store, (fm_str)value, out);
+        break;
+    case FM_TYPE_ADDRESS:
+        fm_out_text(out, "0x");
+        fm_out_hex(out, value);
+        break;
+    case FM_TYPE_STACK:
+        put_stack(store, (fm_node)value, out);
+        break;
+    case FM_TYPE_THREAD:
+        put_thread(store, (fm_thread)value, out);
+        break;
+    }
+}

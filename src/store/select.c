@@ -1,0 +1,421 @@
+/*
+ * select.c - selections: which event, which weight, which pseudo frames; and the row scan.
+ *
+ *   --event   auto       fm_store_event_auto()
+ *             NAME GLOB  every event whose name matches (an exact name wins over a glob)
+ *             all        every event with samples or weight-bearing stacks
+ *   --weight  value      the WEIGHT column, in the unit of the event; `period` is the same unless
+ *                        the input has a column of that name
+ *             samples    the COUNT column
+ *             COLUMN     any whole-number column without negative values
+ *   --prepend, --append  columns, derived columns, quoted texts or bare punctuation ("-"), joined
+ *                        by ','; "none"; by default the view of the event's mapping
+ *
+ * One sum has one unit: several events of different units are refused unless they are weighed by
+ * samples or by a column.
+ *
+ * The scan decodes blocks of 2,048 rows; segments and blocks without a row of the selected events
+ * are skipped by min and max of the event column.
+ */
+#include "store/select.h"
+
+#include "util/error.h"
+#include "util/pattern.h"
+#include "util/text.h"
+
+/* ---------------------------------------------------------------- events */
+
+static bool in_all(const struct fm_event *event)
+{
+    return event->stacks > 0 || event->kind == FM_KIND_SAMPLE;
+}
+
+static enum fm_status unknown_event(struct fm_store *store, const char *name, struct fm_error *err)
+{
+    size_t i, n = fm_store_events(store), have = 0;
+    const char *known[64];
+    const char *near;
+    for (i = 0; i < n && have < FM_COUNT(known); i++)
+        known[have++] = fm_store_str(store, fm_store_event_row(store, i)->name, NULL);
+    near = fm_text_nearest(name, known, have);
+    if (near != NULL)
+        return fm_error_set(err, FM_CONFIG, "no event '%s' (did you mean '%s'?)", name, near);
+    return fm_error_set(err, FM_CONFIG, "no event '%s'; the input has %zu, the first is '%s'", name,
+                        n, n > 0 ? known[0] : "");
+}
+
+/* Flags the events that `want` names; *first = the one whose name and view stand for all. */
+static enum fm_status choose_events(struct fm_selection *sel, const char *want, uint32_t *first,
+                                    struct fm_error *err)
+{
+    struct fm_store *store = sel->store;
+    size_t i, n = fm_store_events(store);
+    struct fm_pattern *pattern = NULL;
+    bool exact = false;
+    enum fm_status status;
+    *first = FM_NONE;
+    if (want == NULL || want[0] == '\0' || strcmp(want, "auto") == 0) {
+        *first = fm_store_event_auto(store);
+        if (*first != FM_NONE)
+            sel->event[*first] = 1;
+        return FM_OK;
+    }
+    for (i = 0; i < n; i++)
+        exact = exact || strcmp(want, fm_store_str(store, fm_store_event_row(store, i)->name,
+                                                   NULL)) == 0;
+    if (strcmp(want, "all") != 0 || exact) {
+        status = fm_pattern_new(sel->mem, want, strlen(want), exact, &pattern, err);
+        if (status != FM_OK)
+            return status;
+    }
+    for (i = 0; i < n; i++) {
+        const struct fm_event *event = fm_store_event_row(store, i);
+        size_t len;
+        const char *name = fm_store_str(store, event->name, &len);
+        bool take = pattern == NULL ? in_all(event) : fm_pattern_match(pattern, name, len);
+        sel->event[i] = take;
+        if (take && *first == FM_NONE)
+            *first = (uint32_t)i;
+    }
+    fm_pattern_free(pattern);
+    if (*first == FM_NONE && strcmp(want, "all") != 0)
+        return unknown_event(store, want, err);
+    return FM_OK;
+}
+
+/* Names the choice: the event's own name, or what was asked for when there are several. */
+static enum fm_status name_events(struct fm_selection *sel, const char *want, uint32_t first)
+{
+    const struct fm_event *event;
+    size_t i, n = fm_store_events(sel->store);
+    if (first == FM_NONE) {
+        sel->event_name = fm_store_str_add(sel->store, "none", 4);
+        return sel->event_name == FM_NONE ? FM_NOMEM : FM_OK;
+    }
+    event = fm_store_event_row(sel->store, first);
+    sel->event_name = event->name;
+    for (i = 0; i < n; i++) {
+        if (sel->event[i] && fm_store_event_row(sel->store, i)->name != event->name) {
+            sel->event_name = fm_store_str_add(sel->store, want, strlen(want));
+            break;
+        }
+    }
+    return sel->event_name == FM_NONE ? FM_NOMEM : FM_OK;
+}
+
+/* ---------------------------------------------------------------- weight */
+
+static enum fm_status weigh_by_value(struct fm_selection *sel, uint32_t first,
+                                     struct fm_error *err)
+{
+    const struct fm_event *event, *other;
+    size_t i, n = fm_store_events(sel->store);
+    sel->weigh = FM_WEIGH_VALUE;
+    sel->weigh_col = FM_COL_WEIGHT;
+    sel->unit = 0;
+    if (first == FM_NONE)
+        return FM_OK;
+    event = fm_store_event_row(sel->store, first);
+    sel->unit = event->unit;
+    for (i = first; i < n; i++) {
+        other = fm_store_event_row(sel->store, i);
+        if (sel->event[i] && other->unit != event->unit)
+            return fm_error_set(err, FM_CONFIG,
+                                "events of different units cannot be summed: '%s' is in %s, '%s' "
+                                "in %s; choose one event, or weigh by samples",
+                                fm_store_str(sel->store, event->name, NULL),
+                                fm_store_str(sel->store, event->unit, NULL),
+                                fm_store_str(sel->store, other->name, NULL),
+                                fm_store_str(sel->store, other->unit, NULL));
+    }
+    return FM_OK;
+}
+
+static enum fm_status weigh_by_column(struct fm_selection *sel, const char *name,
+                                      struct fm_error *err)
+{
+    fm_column col = fm_store_column_find(sel->store, name);
+    const struct fm_column_info *info;
+    const char *unit = "count";
+    if (col == FM_NONE)
+        return fm_error_set(err, FM_CONFIG, "no column '%s' to weigh by", name);
+    info = fm_store_column_info(sel->store, col);
+    switch (info->type) {
+    case FM_TYPE_DUR:
+        unit = "ns";
+        break;
+    case FM_TYPE_BYTES:
+        unit = "bytes";
+        break;
+    case FM_TYPE_I64:
+    case FM_TYPE_U64:
+    case FM_TYPE_BOOL:
+        break;
+    default:
+        return fm_error_set(err, FM_CONFIG, "column '%s' is of type %s: weights are whole numbers",
+                            name, fm_type_text(info->type));
+    }
+    if ((info->type == FM_TYPE_DUR || info->type == FM_TYPE_I64) && info->rows > 0 &&
+        (int64_t)info->min < 0)
+        return fm_error_set(err, FM_CONFIG, "column '%s' has negative values: no weight", name);
+    sel->weigh = FM_WEIGH_COLUMN;
+    sel->weigh_col = col;
+    sel->unit = fm_store_str_add(sel->store, unit, strlen(unit));
+    return sel->unit == FM_NONE ? fm_error_nomem(err) : FM_OK;
+}
+
+static enum fm_status choose_weight(struct fm_selection *sel, const char *want, uint32_t first,
+                                    struct fm_error *err)
+{
+    if (want == NULL || want[0] == '\0' || strcmp(want, "value") == 0 ||
+        strcmp(want, "weight") == 0)
+        return weigh_by_value(sel, first, err);
+    if (strcmp(want, "samples") == 0 || strcmp(want, "count") == 0) {
+        sel->weigh = FM_WEIGH_SAMPLES;
+        sel->weigh_col = FM_COL_COUNT;
+        sel->unit = fm_store_str_add(sel->store, "samples", 7);
+        return sel->unit == FM_NONE ? fm_error_nomem(err) : FM_OK;
+    }
+    if (strcmp(want, "period") == 0 && fm_store_column_find(sel->store, want) == FM_NONE)
+        return weigh_by_value(sel, first, err);
+    return weigh_by_column(sel, want, err);
+}
+
+/* ------------------------------------------------------------------ init */
+
+/* The view of the selected events for one side: the mapping's text when they agree. */
+static const char *view(const struct fm_selection *sel, uint32_t first, bool append)
+{
+    size_t i, n = fm_store_events(sel->store);
+    fm_str text;
+    if (first == FM_NONE)
+        return "";
+    text = append ? fm_store_event_row(sel->store, first)->append
+                  : fm_store_event_row(sel->store, first)->prepend;
+    for (i = first; i < n; i++) {
+        const struct fm_event *event = fm_store_event_row(sel->store, i);
+        if (sel->event[i] && (append ? event->append : event->prepend) != text)
+            return "";
+    }
+    return fm_store_str(sel->store, text, NULL);
+}
+
+enum fm_status fm_selection_init(struct fm_selection *sel, struct fm_store *store,
+                                 const struct fm_select_options *options, struct fm_error *err)
+{
+    const struct fm_select_options none = FM_INIT(none);
+    size_t events = fm_store_events(store);
+    enum fm_status status;
+    uint32_t first;
+    memset(sel, 0, sizeof *sel);
+    sel->store = store;
+    sel->mem = &fm_store_ctx(store)->mem;
+    if (options == NULL)
+        options = &none;
+    sel->event = fm_mem_zalloc(sel->mem, events);
+    if (sel->event == NULL)
+        return fm_error_nomem(err);
+    status = choose_events(sel, options->event, &first, err);
+    if (status == FM_OK && name_events(sel, options->event, first) != FM_OK)
+        status = fm_error_nomem(err);
+    if (status == FM_OK)
+        status = choose_weight(sel, options->weight, first, err);
+    if (status == FM_OK)
+        status = fm_pseudo_parse(store, options->prepend ? options->prepend
+                                                         : view(sel, first, false),
+                                 sel->prepend, &sel->prepends, err);
+    if (status == FM_OK)
+        status = fm_pseudo_parse(store, options->append ? options->append
+                                                        : view(sel, first, true),
+                                 sel->append, &sel->appends, err);
+    if (status == FM_OK)
+        status = fm_selection_sum(sel, err);
+    if (status == FM_OK)
+        sel->weight_all = sel->weight;
+    else
+        fm_selection_release(sel);
+    return status;
+}
+
+void fm_selection_release(struct fm_selection *sel)
+{
+    if (sel->mem == NULL)
+        return;
+    fm_mem_free(sel->mem, sel->event, fm_store_events(sel->store));
+    if (sel->rows != NULL)
+        fm_mem_free(sel->mem, sel->rows, sel->row_words * sizeof *sel->rows);
+    if (sel->stacks != NULL) {
+        struct fm_stacks *stacks = sel->stacks;
+        fm_mem_free(sel->mem, stacks->node, stacks->nodes * sizeof *stacks->node);
+        fm_mem_free(sel->mem, stacks->frame, stacks->frames * sizeof *stacks->frame);
+        fm_mem_free(sel->mem, stacks->of_tree,
+                    fm_store_tree_nodes(sel->store) * sizeof *stacks->of_tree);
+        fm_mem_free(sel->mem, stacks, sizeof *stacks);
+    }
+    memset(sel, 0, sizeof *sel);
+}
+
+fm_column fm_selection_weight_column(const struct fm_selection *sel)
+{
+    return sel->weigh_col;
+}
+
+const struct fm_tree_node *fm_selection_tree(const struct fm_selection *sel, size_t *nodes)
+{
+    if (sel->stacks != NULL) {
+        *nodes = sel->stacks->nodes;
+        return sel->stacks->node;
+    }
+    *nodes = fm_store_tree_nodes(sel->store);
+    return fm_store_tree(sel->store);
+}
+
+size_t fm_selection_frames(const struct fm_selection *sel)
+{
+    return sel->stacks != NULL ? sel->stacks->frames : fm_store_frames(sel->store);
+}
+
+const struct fm_frame_row *fm_selection_frame(const struct fm_selection *sel, fm_frame f)
+{
+    fm_assert(f < fm_selection_frames(sel));
+    return sel->stacks != NULL ? &sel->stacks->frame[f] : fm_store_frame_row(sel->store, f);
+}
+
+uint32_t fm_selection_node(const struct fm_selection *sel, bool valid, uint64_t stack)
+{
+    uint32_t node = valid ? fm_store_tree_node(sel->store, (fm_node)stack) : 0;
+    return sel->stacks != NULL ? sel->stacks->of_tree[node] : node;
+}
+
+enum fm_status fm_selection_sum(struct fm_selection *sel, struct fm_error *err)
+{
+    fm_column col[3] = {FM_COL_COUNT, FM_COL_STACK, sel->weigh_col};
+    struct fm_scan scan;
+    enum fm_status status;
+    uint32_t i;
+    sel->samples = 0;
+    sel->weight = 0;
+    status = fm_scan_init(&scan, sel, col, 3, err);
+    if (status != FM_OK)
+        return status;
+    while (fm_scan_next(&scan)) {
+        for (i = 0; i < scan.n; i++) {
+            uint32_t place = scan.live[i];
+            if (sel->stacks != NULL &&
+                fm_selection_node(sel, fm_scan_valid(&scan, 1, place), scan.value[1][place]) ==
+                    FM_NONE)
+                continue;
+            sel->samples = fm_add_sat_u64(sel->samples, scan.value[0][place]);
+            sel->weight += scan.value[2][place];
+        }
+    }
+    fm_scan_release(&scan);
+    return FM_OK;
+}
+
+/* ------------------------------------------------------------------ scan */
+
+#define SCAN_WORDS (FM_BLOCK_ROWS / 64)
+#define SCAN_LANE (FM_BLOCK_ROWS + SCAN_WORDS)
+
+enum fm_status fm_scan_init(struct fm_scan *scan, const struct fm_selection *sel,
+                            const fm_column *col, size_t cols, struct fm_error *err)
+{
+    size_t i;
+    fm_assert(cols <= FM_SCAN_COLUMNS);
+    memset(scan, 0, offsetof(struct fm_scan, live));
+    scan->sel = sel;
+    scan->cols = cols;
+    scan->buffer = fm_mem_alloc(sel->mem, (cols + 1) * SCAN_LANE * sizeof(uint64_t));
+    if (scan->buffer == NULL)
+        return fm_error_nomem(err);
+    for (i = 0; i < cols; i++) {
+        scan->col[i] = col[i];
+        scan->value[i] = scan->buffer + i * SCAN_LANE;
+        scan->valid[i] = scan->value[i] + FM_BLOCK_ROWS;
+    }
+    scan->event = scan->buffer + cols * SCAN_LANE;
+    return FM_OK;
+}
+
+void fm_scan_release(struct fm_scan *scan)
+{
+    if (scan->buffer != NULL)
+        fm_mem_free(scan->sel->mem, scan->buffer,
+                    (scan->cols + 1) * SCAN_LANE * sizeof(uint64_t));
+    scan->buffer = NULL;
+}
+
+size_t fm_scan_find(const struct fm_scan *scan, fm_column col)
+{
+    size_t i;
+    for (i = 0; i < scan->cols; i++) {
+        if (scan->col[i] == col)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+/* Whether a segment can hold a selected row: none when all its events are outside. */
+static bool segment_has(const struct fm_scan *scan, size_t segment)
+{
+    uint64_t min, max, e;
+    if (fm_store_segment_empty(scan->sel->store, segment, FM_COL_EVENT, &min, &max))
+        return false;
+    for (e = min; e <= max; e++) {
+        if (scan->sel->event[e])
+            return true;
+    }
+    return false;
+}
+
+/* Fills scan->live for a block of `n` rows. */
+static void pick(struct fm_scan *scan, uint32_t n)
+{
+    const uint8_t *event = scan->sel->event;
+    const uint64_t *rows = scan->sel->rows;
+    uint32_t i, live = 0;
+    fm_assert(n <= FM_BLOCK_ROWS);
+    for (i = 0; i < n; i++) {
+        bool take = event[scan->event[i]];
+        if (rows != NULL) {
+            uint64_t row = scan->first_row + i;
+            take = take && ((rows[row / 64] >> (row % 64)) & 1);
+        }
+        scan->live[live] = (uint16_t)i;
+        live += take;
+    }
+    scan->n = live;
+}
+
+bool fm_scan_next(struct fm_scan *scan)
+{
+    const struct fm_store *store = scan->sel->store;
+    size_t segments = fm_store_segments(store), i;
+    for (; scan->segment < segments; scan->segment++) {
+        uint32_t rows = fm_store_segment_rows(store, scan->segment);
+        if (scan->block == 0 && !segment_has(scan, scan->segment)) {
+            scan->next_row += rows;
+            continue;
+        }
+        while (scan->block * FM_BLOCK_ROWS < rows) {
+            bool all;
+            uint32_t block = scan->block++;
+            uint32_t n = fm_store_block(store, scan->segment, block, FM_COL_EVENT, scan->event,
+                                        scan->event + FM_BLOCK_ROWS, &all);
+            fm_assert(n > 0 && all);
+            scan->first_row = scan->next_row;
+            scan->next_row += n;
+            pick(scan, n);
+            if (scan->n == 0)
+                continue;
+            scan->source = fm_store_segment_source(store, scan->segment);
+            for (i = 0; i < scan->cols; i++)
+                fm_store_block(store, scan->segment, block, scan->col[i], scan->value[i],
+                               scan->valid[i], &all);
+            return true;
+        }
+        scan->block = 0;
+    }
+    return false;
+}
