@@ -1,0 +1,153 @@
+/*
+ * load.c - from the command line to a store: data folders, reading, what to say about damage.
+ *
+ * Data folders (each with formats/ and queries/), first hit by name wins:
+ *
+ *     --formats DIR ...   $FOLDMILL_PATH   $XDG_CONFIG_HOME/foldmill (or ~/.config/foldmill)
+ *     beside the executable: BIN/../share/foldmill (installed anywhere),
+ *                            BUILD or BUILD/.. (running from the build folder)
+ *     the folder that was configured (the library adds it)
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool holds(const char *dir, const char *name)
+{
+    char *path = join(dir, "/", name);
+    bool good = is_folder(path);
+
+    free(path);
+    return good;
+}
+
+static bool add_dir(struct fm_ctx *ctx, const char *dir)
+{
+    enum fm_status status = fm_ctx_add_data_dir(ctx, dir);
+
+    if (status != FM_OK)
+        say("cannot add the data folder '%s': %s", dir, fm_status_text(status));
+    return status == FM_OK;
+}
+
+/* The entries of a colon-separated list. */
+static bool add_list(struct fm_ctx *ctx, const char *list)
+{
+    while (*list) {
+        size_t n = strcspn(list, ":");
+
+        if (n > 0) {
+            char *dir = must(strndup(list, n));
+            bool good = add_dir(ctx, dir);
+
+            free(dir);
+            if (!good)
+                return false;
+        }
+        list += n;
+        list += *list == ':';
+    }
+    return true;
+}
+
+static bool add_config(struct fm_ctx *ctx)
+{
+    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    char *dir;
+    bool good;
+
+    if (config && config[0] == '/')
+        dir = join(config, "/", "foldmill");
+    else if (home && home[0] == '/')
+        dir = join(home, "/", ".config/foldmill");
+    else
+        return true;
+    good = !is_folder(dir) || add_dir(ctx, dir);
+    free(dir);
+    return good;
+}
+
+static bool add_beside(struct fm_ctx *ctx)
+{
+    static const char *const places[] = {"/../share/foldmill", "/..", "/../.."};
+    char exe[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+    char *slash;
+    bool built;
+
+    if (n <= 0)
+        return true;
+    exe[n] = '\0';
+    slash = strrchr(exe, '/');
+    if (!slash)
+        return true;
+    *slash = '\0';
+    /* libtool leaves the program itself in .libs of the build folder. */
+    slash = strrchr(exe, '/');
+    built = slash && strcmp(slash, "/.libs") == 0;
+    for (size_t i = 0; i < (built ? 3 : 1); i++) {
+        char *dir = join(exe, places[i], "");
+        bool good = !holds(dir, "formats") || !holds(dir, "queries") || add_dir(ctx, dir);
+
+        free(dir);
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+int add_data_dirs(struct cli *cli)
+{
+    const char *path = getenv("FOLDMILL_PATH");
+
+    for (size_t i = 0; i < cli->options.formats.n; i++) {
+        const char *dir = cli->options.formats.word[i];
+
+        if (!is_folder(dir))
+            return say_usage(cli, "option '--formats': no folder '%s'", dir);
+        if (!holds(dir, "formats") && !holds(dir, "queries"))
+            return say_usage(cli, "option '--formats': '%s' holds neither formats/ nor queries/",
+                             dir);
+        if (!add_dir(cli->ctx, dir))
+            return EXIT_NOTHING;
+    }
+    if (path && !add_list(cli->ctx, path))
+        return EXIT_NOTHING;
+    if (!add_config(cli->ctx) || !add_beside(cli->ctx))
+        return EXIT_NOTHING;
+    return EXIT_DONE;
+}
+
+int load(struct cli *cli, const char *const *path, size_t n, struct fm_store **store)
+{
+    struct fm_error err = {0};
+    enum fm_status status;
+    int result;
+
+    *store = NULL;
+    show_progress(cli->ctx);
+    status = fm_import(cli->ctx, path, n, &cli->options.import, store, &err);
+    hide_progress();
+    if (!*store)
+        return status == FM_OK ? EXIT_NOTHING : say_error(&err);
+    result = say_findings(*store, status, &err);
+    if (result == EXIT_DAMAGE && cli->options.strict) {
+        say("nothing written: the input is damaged and --strict was given");
+        fm_store_free(*store);
+        *store = NULL;
+        return EXIT_NOTHING;
+    }
+    return result;
+}
