@@ -66,7 +66,7 @@ static enum fm_status stack_layers(struct fm_input *input, struct fm_error *err)
             return status;
         if (stage == NULL)
             return FM_OK;
-        fm_window_init(&input->front, &input->ctx->mem, stage, FM_WINDOW_RAW);
+        fm_window_init(&input->front, &input->ctx->mem, stage);
         if (layers == FM_INPUT_LAYERS)
             return fm_error_at(err, FM_LIMIT, input->name, FM_NO_OFFSET,
                                "compressed more than %d times over", FM_INPUT_LAYERS);
@@ -112,7 +112,7 @@ static enum fm_status open_fd(struct fm_input *input, struct fm_error *err)
     }
     if (stage == NULL)
         return fm_error_nomem(err);
-    fm_window_init(&input->front, mem, stage, FM_WINDOW_RAW);
+    fm_window_init(&input->front, mem, stage);
     return stack_layers(input, err);
 }
 

@@ -56,7 +56,6 @@ static enum fm_status start_window(struct fm_reader *reader, struct fm_error *er
         if (fm_input_head(input, &data, &n, NULL) == FM_NOMEM)
             return fm_error_nomem(err);
         input->taken = true;
-        input->front.floor = FM_WINDOW_READER;
         reader->window = &input->front;
         return FM_OK;
     }
@@ -69,8 +68,7 @@ static enum fm_status start_window(struct fm_reader *reader, struct fm_error *er
     struct fm_stage *stage = fm_stage_file(mem, input->fd, input->base, input->name);
     if (stage == NULL)
         return fm_error_nomem(err);
-    fm_window_init(&reader->own, mem, stage, FM_WINDOW_READER);
-    reader->own.ahead = FM_WINDOW_FIRST;
+    fm_window_init(&reader->own, mem, stage);
     return FM_OK;
 }
 

@@ -160,7 +160,7 @@ static enum fm_status settle(struct spool *spool, struct fm_error *err)
         struct fm_stage *stage = fm_stage_file(mem, spool->fd, 0, input->name);
         if (stage == NULL)
             return fm_error_nomem(err);
-        fm_window_init(&front, mem, stage, FM_WINDOW_RAW);
+        fm_window_init(&front, mem, stage);
         input->kind = FM_INPUT_FILE;
     }
     fm_window_release(&input->front);
@@ -188,7 +188,6 @@ enum fm_status fm_spool(struct fm_input *input, struct fm_error *err)
         return fm_error_nomem(err);
     struct spool spool = { .input = input, .fd = -1 };
     input->taken = true;
-    input->front.floor = FM_WINDOW_READER;
     enum fm_status status = take_all(&spool, err);
     if (status == FM_OK)
         status = settle(&spool, err);

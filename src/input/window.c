@@ -1,20 +1,18 @@
 /*
  * window.c - one reused buffer over a stage: see window.h for the picture.
  *
- * What bounds the memory: the buffer starts at `floor` and grows only for a larger `need`; a file
+ * What bounds the memory: the buffer starts at FM_WINDOW and grows only for a larger `need`; a file
  * tells how many bytes are left, a stream's buffer grows by what has really arrived, doubling, at
- * most FM_WINDOW_STEP at once. A need of 4 GiB in a 1 KiB input takes the floor.
+ * most FM_WINDOW_STEP at once. A need of 4 GiB in a 1 KiB input takes 128 KiB.
  */
 #include "input/window.h"
 
-void fm_window_init(struct fm_window *window, struct fm_mem *mem, struct fm_stage *stage,
-                    size_t floor)
+void fm_window_init(struct fm_window *window, struct fm_mem *mem, struct fm_stage *stage)
 {
     memset(window, 0, sizeof *window);
     window->mem = mem;
     window->stage = stage;
-    window->floor = floor;
-    window->ahead = floor;
+    window->ahead = FM_WINDOW_FIRST;
 }
 
 void fm_window_init_memory(struct fm_window *window, const void *data, size_t n)
@@ -46,11 +44,12 @@ static bool make_room(struct fm_window *window, size_t need)
         window->end = have;
     }
     size_t cap = window->cap;
-    if (cap < window->floor) {
-        cap = window->floor;
+    if (cap < FM_WINDOW) {
+        cap = FM_WINDOW;
     } else if (window->end == cap) {
         uint64_t left = window->stage->left(window->stage);
-        size_t step = FM_MIN(FM_MAX(cap, need - cap), FM_WINDOW_STEP);
+        size_t step = left == UINT64_MAX ? cap : FM_MAX(cap, need - cap);
+        step = FM_MIN(step, FM_WINDOW_STEP);
         if (left < step) /* one more to see the end */
             step = FM_MIN(step, FM_MAX((size_t)left + 1, (size_t)4096));
         if (!fm_add_size(cap, step, &cap))
@@ -77,8 +76,7 @@ static enum fm_status fill(struct fm_window *window, size_t need)
     enum fm_status status = window->stage->read(window->stage, at, want, &got, &window->error);
     fm_assert(got <= want);
     window->end += got;
-    if (window->ahead < window->floor)
-        window->ahead = FM_MIN(window->ahead * 2, window->floor);
+    window->ahead = FM_WINDOW;
     if (got > 0 && window->filled != NULL)
         window->filled(window->filled_user, at, got);
     if (status != FM_OK)
@@ -136,7 +134,7 @@ void fm_window_seek(struct fm_window *window, uint64_t offset)
     window->stage->seek(window->stage, offset);
     window->pos = window->end = 0;
     window->offset = offset;
-    window->ahead = FM_MIN(FM_WINDOW_FIRST, window->floor);
+    window->ahead = FM_WINDOW_FIRST;
     window->eof = false;
     fm_error_clear(&window->error);
 }

@@ -2,9 +2,9 @@
  * window.h - inside the input floor: stages that give bytes, and windows over them.
  *
  *     fd | pread | memory            stage 0
- *        window (128 KiB)
+ *        window
  *     gzip, zstd, xz, lz4, bzip2     stage 1 .. 8, each owns the window it reads from
- *        window (1 MiB)              the reader's: stages decode straight into it
+ *        window                      the reader's: stages decode straight into it
  *
  * A window is one reused buffer. Bytes that a caller has not consumed stay in it; before more are
  * read they move to its front:
@@ -21,9 +21,10 @@
 #include "input/input.h"
 #include "util/error.h"
 
-#define FM_WINDOW_RAW ((size_t)128 << 10)   /* below a decompressor, and before a reader opens */
-#define FM_WINDOW_READER ((size_t)1 << 20)
-#define FM_WINDOW_FIRST ((size_t)64 << 10)  /* bytes asked for after a seek, then doubled */
+/* Every window's buffer. Larger ones read no faster (300 MB: 0.088 CPU-s with 128 KiB, 256 KiB and
+ * 1 MiB alike), but the first touch of each of their pages costs as much as reading 40 KB. */
+#define FM_WINDOW ((size_t)128 << 10)
+#define FM_WINDOW_FIRST ((size_t)64 << 10)  /* bytes asked for first and after a seek */
 #define FM_WINDOW_STEP ((size_t)64 << 20)   /* largest growth at once */
 
 struct fm_stage {
@@ -46,7 +47,6 @@ struct fm_window {
     const unsigned char *data;  /* == buf, or borrowed memory */
     unsigned char *buf;
     size_t cap, pos, end;
-    size_t floor;               /* the buffer is at least that large */
     size_t ahead;               /* bytes to ask for next */
     uint64_t offset;            /* of data[pos] */
     bool eof;
@@ -57,8 +57,7 @@ struct fm_window {
 };
 
 /* Takes the stage over. Allocates nothing yet. */
-void fm_window_init(struct fm_window *window, struct fm_mem *mem, struct fm_stage *stage,
-                    size_t floor);
+void fm_window_init(struct fm_window *window, struct fm_mem *mem, struct fm_stage *stage);
 /* Over borrowed memory. */
 void fm_window_init_memory(struct fm_window *window, const void *data, size_t n);
 void fm_window_release(struct fm_window *window);
