@@ -8,13 +8,13 @@
 
 #include "util/ctx.h"
 
-/* Path of KIND/NAME.yaml ("formats" or "queries"), from arena; NULL when there is none. A name with
- * '/' or ending ".yaml" is taken as a path. */
+/* Path of KIND/NAME.yaml ("formats" or "queries"), from arena; NULL when there is none (or no
+ * memory: arena->oom tells). A name with '/' or ending ".yaml" is taken as a path. */
 const char *fm_lookup(struct fm_ctx *ctx, struct fm_arena *arena, const char *kind,
                       const char *name);
 
-/* Calls fn(name, path) for every file of a kind, in byte order of names, first hit of a name
- * only. */
+/* Calls fn for every file of a kind, in byte order of names, first hit of a name only; stops when
+ * fn returns false. Folders that are absent or unreadable are passed over. FM_NOMEM. */
 enum fm_status fm_lookup_list(struct fm_ctx *ctx, const char *kind,
                               bool (*fn)(void *user, const char *name, const char *path),
                               void *user, struct fm_error *err);

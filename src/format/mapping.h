@@ -34,9 +34,14 @@ void fm_mapping_free(struct fm_mapping *mapping);
 const char *fm_mapping_name(const struct fm_mapping *mapping);
 const char *fm_mapping_about(const struct fm_mapping *mapping);
 const char *fm_mapping_container(const struct fm_mapping *mapping);
-/* The whole document, for generic containers (text, csv, json, jsonl, records), which read their
- * own keys from it; checked at load by format/container.c. */
+/* The whole document. What a generic container (text, csv, json, jsonl, records) says about its
+ * bytes is parsed into struct fm_container: see format/container.h. */
 const struct fm_yaml_node *fm_mapping_root(const struct fm_mapping *mapping);
+
+/* Validates one file for `foldmill check`: prints all errors with excerpts, or a summary of what it
+ * maps. FM_CONFIG when it is wrong. */
+enum fm_status fm_mapping_check(struct fm_ctx *ctx, const char *path, struct fm_out *out,
+                                struct fm_error *err);
 
 /* ------------------------------------------------------- classes and fields */
 
@@ -55,24 +60,36 @@ enum fm_status fm_binding_new(const struct fm_mapping *mapping, struct fm_builde
                               struct fm_error *err);
 void fm_binding_free(struct fm_binding *binding);
 
+/* With `on`, fm_event() itself counts samples in (fm_account_in): for importers that cannot know
+ * how many samples an event stands for before the rules have been run. Off at first. */
+void fm_binding_account(struct fm_binding *binding, bool on);
+/* Byte offset of the event that is added next, for findings; optional. */
+void fm_binding_at(struct fm_binding *binding, uint64_t offset);
+
 #define FM_CLASS_FIELDS 1024
 #define FM_CLASS_UNMAPPED (-1)
 
 /*
  * Declares a class. Returns its number (>= 0) or FM_CLASS_UNMAPPED when no rule takes it (its
- * events are then counted by fm_account_record(…, FM_ACCOUNT_NOT_MAPPED) through
- * fm_event_unmapped()); -2 on no memory or too many fields.
- * wanted (fields bits, (n + 63) / 64 words, may be NULL) tells which fields the moves read.
- * `period` is the event's sampling period setting (0 unknown).
+ * events are then counted by fm_event_unmapped()); -2 on no memory or too many fields. The class
+ * takes every rule that matches its name, in order, up to the first without `when`.
+ * wanted (fields bits, (n + 63) / 64 words, may be NULL) tells which fields the moves read; others
+ * need not be decoded and may be left absent.
+ * `period` is the event's sampling period setting (0 unknown). Names and units are copied.
  */
 int fm_class_declare(struct fm_binding *binding, const char *name, const struct fm_field *field,
                      size_t n, uint64_t period, uint64_t *wanted);
 
-/* Adds one event: value[i] and present bit i for field i of the declaration. Values are 64-bit
- * lanes as in store/build.h (strings interned, stacks as append nodes, threads as rows). Returns
- * the row, or UINT64_MAX when the rule's `when` said no (counted as not mapped) or the builder has
- * failed. Every rule of kind sample counts as one kept sample per COUNT; the importer has counted
- * it in with fm_account_in(). */
+/*
+ * Adds one event: value[i] and present bit i for field i of the declaration. Values are 64-bit
+ * lanes as in store/build.h (strings interned, stacks as append nodes, threads as rows).
+ *
+ * Returns the row (the last one of several, by `each`), or UINT64_MAX when every rule's `when` said
+ * no (counted as not mapped), `each` found no value, or the builder has failed. Every row of kind
+ * sample counts as one kept sample per COUNT; the importer has counted it in with fm_account_in(),
+ * unless fm_binding_account() was asked for. A value that a column cannot hold is left out and
+ * counted (FM_DIAG_VALUE_RANGE), a weight or value that is null too (FM_DIAG_ROW_RULE).
+ */
 uint64_t fm_event(struct fm_binding *binding, int class_id, const uint64_t *value,
                   const uint64_t *present);
 void fm_event_unmapped(struct fm_binding *binding, const char *class_name, uint64_t offset);

@@ -65,7 +65,7 @@ enum {
 struct fm_column_info {
     fm_str name;            /* "ts", "class", … without "label." */
     enum fm_type type;
-    bool asked;             /* imported only because something named it */
+    bool asked;             /* the mapping knows it, but nothing named it at import: no values */
     uint64_t rows;          /* rows with a value */
     uint64_t min, max;      /* over valid values, ordered by type (two's complement, f64) */
 };

@@ -1,0 +1,644 @@
+/*
+ * container.c - reads the keys of generic containers: fields, line rules, columns, layouts.
+ *
+ *     container: text      lines fields class blank order unmatched detect
+ *     container: csv       columns separator quote comment header from others class detect
+ *     container: json      rows fields class detect        jsonl: the same without rows
+ *     container: records   size head endian fields layouts class detect
+ */
+#include "format/rules.h"
+
+#include "util/text.h"
+
+#include <limits.h>
+
+static const char *const text_keys[] = {"detect", "class", "fields", "lines", "blank", "order",
+                                        "unmatched"};
+static const char *const csv_keys[] = {"detect", "class", "columns", "separator", "quote",
+                                       "comment", "header", "from", "others"};
+static const char *const json_keys[] = {"detect", "class", "fields", "rows"};
+static const char *const jsonl_keys[] = {"detect", "class", "fields"};
+static const char *const record_keys[] = {"detect", "class", "fields", "size", "head", "endian",
+                                          "layouts"};
+
+static const struct {
+    const char *name;
+    const char *const *key;
+    size_t keys;
+} containers[] = {
+    [FM_CONTAINER_TEXT] = {"text", text_keys, FM_COUNT(text_keys)},
+    [FM_CONTAINER_CSV] = {"csv", csv_keys, FM_COUNT(csv_keys)},
+    [FM_CONTAINER_JSON] = {"json", json_keys, FM_COUNT(json_keys)},
+    [FM_CONTAINER_JSONL] = {"jsonl", jsonl_keys, FM_COUNT(jsonl_keys)},
+    [FM_CONTAINER_RECORDS] = {"records", record_keys, FM_COUNT(record_keys)},
+};
+
+static enum fm_container_kind find_container(const char *name)
+{
+    for (size_t i = FM_CONTAINER_TEXT; i < FM_COUNT(containers); i++)
+        if (strcmp(containers[i].name, name) == 0)
+            return (enum fm_container_kind)i;
+    return FM_CONTAINER_NONE;
+}
+
+const char *const *fm_container_keys(const char *container, size_t *n)
+{
+    enum fm_container_kind kind = find_container(container);
+    *n = kind == FM_CONTAINER_NONE ? 0 : containers[kind].keys;
+    return kind == FM_CONTAINER_NONE ? NULL : containers[kind].key;
+}
+
+static bool wrong(struct fm_rules_parser *p, const struct fm_yaml_node *node, const char *text)
+{
+    fm_yaml_error(fm_yaml_as(p->log, FM_YAML_TYPE), node, "%s", text);
+    return false;
+}
+
+static bool missing(struct fm_rules_parser *p, const char *text)
+{
+    fm_yaml_error(fm_yaml_as(p->log, FM_YAML_MISSING), p->m->root, "%s", text);
+    return false;
+}
+
+/* ------------------------------------------------------------------ fields */
+
+static uint32_t find_field(const struct fm_container *c, const char *name)
+{
+    for (size_t i = 0; i < c->fields; i++)
+        if (strcmp(c->field[i].name, name) == 0)
+            return (uint32_t)i;
+    return UINT32_MAX;
+}
+
+/* The field of that name, made as a text when it is new; there is room for it. */
+static uint32_t add_field(struct fm_container *c, const char *name)
+{
+    uint32_t i = find_field(c, name);
+    if (i != UINT32_MAX)
+        return i;
+    c->field[c->fields] = (struct fm_cfield){
+        .name = name, .type = FM_TYPE_STRING, .scale = 1, .factor = 1, .trim = true};
+    return (uint32_t)c->fields++;
+}
+
+static bool parse_type(struct fm_rules_parser *p, const struct fm_yaml_node *node,
+                       enum fm_type *type)
+{
+    static const char *const words[] = {"bool", "i64", "u64", "f64", "string", "time", "dur",
+                                        "bytes", "address"};
+    int k = fm_rules_word(p, node, "type", words, FM_COUNT(words));
+    return k >= 0 && fm_type_find(words[k], type);
+}
+
+static bool parse_unit(struct fm_rules_parser *p, const struct fm_yaml_node *node,
+                       struct fm_cfield *f)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    static const int64_t scales[] = {1, 1000, 1000000, 1000000000};
+    const char *text = fm_rules_text(p, node, "unit");
+    if (!text)
+        return false;
+    f->unit = text;
+    if (f->type != FM_TYPE_TIME && f->type != FM_TYPE_DUR)
+        return true;
+    int k = fm_rules_word(p, node, "unit of time", units, FM_COUNT(units));
+    if (k < 0)
+        return false;
+    f->scale = scales[k];
+    f->unit = "ns";
+    return true;
+}
+
+static bool parse_factor(struct fm_rules_parser *p, const struct fm_yaml_node *node,
+                         struct fm_cfield *f)
+{
+    if (node->type != FM_YAML_SCALAR || !fm_text_f64(node->text, node->n, &f->factor) ||
+        !(f->factor != 0))
+        return wrong(p, node, "'scale' must be a number other than 0");
+    if (f->type == FM_TYPE_STRING || f->type == FM_TYPE_BOOL)
+        return wrong(p, node, "'scale' needs a field that is a number");
+    return true;
+}
+
+/* Text or a list of texts. */
+static bool parse_sources(struct fm_rules_parser *p, const struct fm_yaml_node *node,
+                          const char *what, struct fm_cfield *f)
+{
+    size_t n = node->type == FM_YAML_LIST ? node->n : 1;
+    const char **list = fm_rules_array(p, n, sizeof *list);
+    if (!list)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (!(list[i] = fm_rules_text(p, node->type == FM_YAML_LIST ? node->item[i] : node, what)))
+            return false;
+    f->source = list;
+    f->sources = n;
+    return true;
+}
+
+/* {type, unit, scale, hex, trim} and what a container adds to it. */
+static bool parse_field(struct fm_rules_parser *p, enum fm_container_kind kind,
+                        const struct fm_yaml_node *node, struct fm_cfield *f)
+{
+    static const char *const keys[] = {"type", "unit", "scale", "hex", "trim", "name",
+                                       "header", "path", "at_bit", "bits", "signed"};
+    /* A column has a name and headers, a JSON field a path, a binary one bits. */
+    static const uint8_t from[] = {[FM_CONTAINER_TEXT] = 0, [FM_CONTAINER_CSV] = 5,
+                                   [FM_CONTAINER_JSON] = 7, [FM_CONTAINER_JSONL] = 7,
+                                   [FM_CONTAINER_RECORDS] = 8};
+    static const uint8_t more[] = {[FM_CONTAINER_TEXT] = 0, [FM_CONTAINER_CSV] = 2,
+                                   [FM_CONTAINER_JSON] = 1, [FM_CONTAINER_JSONL] = 1,
+                                   [FM_CONTAINER_RECORDS] = 3};
+    const char *known[8];
+    size_t n = 5;
+    memcpy(known, keys, 5 * sizeof *keys);
+    for (size_t i = 0; i < more[kind]; i++)
+        known[n++] = keys[from[kind] + i];
+    if (node->type != FM_YAML_MAP)
+        return wrong(p, node, "a field must be a map: {type: …}");
+    if (!fm_yaml_known(p->log, node, known, n, "key of a field"))
+        return false;
+    const struct fm_yaml_node *type = fm_yaml_get(node, "type"), *unit = fm_yaml_get(node, "unit"),
+                              *scale = fm_yaml_get(node, "scale");
+    if ((type && !parse_type(p, type, &f->type)) || (unit && !parse_unit(p, unit, f)) ||
+        (scale && !parse_factor(p, scale, f)) || !fm_rules_bool(p, node, "hex", &f->hex) ||
+        !fm_rules_bool(p, node, "trim", &f->trim))
+        return false;
+    const struct fm_yaml_node *header = fm_yaml_get(node, "header"),
+                              *path = fm_yaml_get(node, "path");
+    if (header && !parse_sources(p, header, "header", f))
+        return false;
+    if (path && (!parse_sources(p, path, "path", f) || f->sources != 1))
+        return f->sources > 1 ? wrong(p, path, "'path' must be a text") : false;
+    if (kind != FM_CONTAINER_RECORDS)
+        return true;
+    f->at_bit = UINT32_MAX;
+    if (!fm_rules_u32(p, node, "at_bit", 0, 1u << 20, &f->at_bit) ||
+        !fm_rules_u32(p, node, "bits", 1, 64, &f->bits) ||
+        !fm_rules_bool(p, node, "signed", &f->is_signed))
+        return false;
+    if (f->at_bit == UINT32_MAX || f->bits == 0)
+        return wrong(p, node, "a field of a record needs 'at_bit' and 'bits'");
+    return true;
+}
+
+/* A `fields:` map; makes entries for all its names. index (may be NULL) gets their numbers. */
+static bool parse_fields(struct fm_rules_parser *p, struct fm_container *c,
+                         const struct fm_yaml_node *map, uint32_t *index)
+{
+    if (map->type != FM_YAML_MAP)
+        return wrong(p, map, "'fields' must be a map of names to {type: …}");
+    bool ok = true;
+    for (size_t i = 0; i < map->n; i++) {
+        const struct fm_yaml_pair *pair = &map->pair[i];
+        if (index) {               /* a layout's field: the same name, other bits */
+            index[i] = (uint32_t)c->fields;
+            c->field[c->fields] = (struct fm_cfield){
+                .name = pair->key, .type = FM_TYPE_STRING, .scale = 1, .factor = 1, .trim = true};
+            c->fields++;
+        } else {
+            add_field(c, pair->key);
+        }
+        struct fm_cfield *f = &c->field[index ? index[i] : find_field(c, pair->key)];
+        if (c->kind == FM_CONTAINER_RECORDS)
+            f->type = FM_TYPE_U64;
+        if (!fm_yaml_is_null(pair->value))
+            ok &= parse_field(p, c->kind, pair->value, f);
+    }
+    return ok;
+}
+
+/* `class: NAME` or `class: {field: NAME}`. */
+static bool parse_class(struct fm_rules_parser *p, struct fm_container *c)
+{
+    static const char *const keys[] = {"field"};
+    const struct fm_yaml_node *node = fm_yaml_get(p->m->root, "class");
+    c->class = "record";
+    c->class_field = UINT32_MAX;
+    if (!node)
+        return true;
+    if (node->type != FM_YAML_MAP)
+        return (c->class = fm_rules_text(p, node, "class")) != NULL;
+    const struct fm_yaml_node *field = fm_yaml_get(node, "field");
+    if (!fm_yaml_known(p->log, node, keys, FM_COUNT(keys), "key of 'class'") || !field)
+        return field ? false : wrong(p, node, "'class' is a name or {field: NAME}");
+    const char *name = fm_rules_text(p, field, "field");
+    if (name)
+        c->class_field = add_field(c, name);
+    return name != NULL;
+}
+
+/* ------------------------------------------------------------------ text */
+
+static bool bind_captures(struct fm_rules_parser *p, struct fm_container *c,
+                          struct fm_line_rule *r)
+{
+    static const char *const parts[] = {"function", "module", "file", "line", "address"};
+    uint32_t *const place[] = {&r->function, &r->module, &r->file, &r->line, &r->address};
+    size_t group;
+    const char *name;
+    r->capture = fm_rules_array(p, fm_pattern_groups(r->match), sizeof *r->capture);
+    if (!r->capture)
+        return false;
+    for (size_t k = 0; (name = fm_pattern_group_name(r->match, k, &group)) != NULL; k++) {
+        size_t i = 0;
+        while (r->what == FM_LINE_FRAME && i < FM_COUNT(parts) && strcmp(parts[i], name) != 0)
+            i++;
+        if (r->what == FM_LINE_FRAME && i < FM_COUNT(parts)) {
+            *place[i] = (uint32_t)group;
+            continue;
+        }
+        char *copy = fm_arena_str(&p->m->arena, name);
+        if (!copy)
+            return false;
+        r->capture[r->captures++] = (struct fm_capture){(uint32_t)group, add_field(c, copy)};
+    }
+    return true;
+}
+
+static bool parse_line(struct fm_rules_parser *p, struct fm_container *c,
+                       const struct fm_yaml_node *node, struct fm_line_rule *r)
+{
+    static const char *const keys[] = {"match", "do", "class", "kind"};
+    static const char *const words[] = {"record", "start", "frame", "field", "end", "set", "skip"};
+    if (node->type != FM_YAML_MAP)
+        return wrong(p, node, "a line rule is {match: REGEX, do: …}");
+    if (!fm_yaml_known(p->log, node, keys, FM_COUNT(keys), "key of a line rule"))
+        return false;
+    const struct fm_yaml_node *match = fm_yaml_get(node, "match"), *what = fm_yaml_get(node, "do"),
+                              *class = fm_yaml_get(node, "class");
+    if (!match || !what)
+        return wrong(p, node, "a line rule needs 'match' and 'do'");
+    int k = fm_rules_word(p, what, "do", words, FM_COUNT(words));
+    r->match = fm_rules_pattern(p, match, true);
+    if (k < 0 || !r->match)
+        return false;
+    r->what = (enum fm_line_do)k;
+    if (class && r->what != FM_LINE_RECORD && r->what != FM_LINE_START)
+        return wrong(p, class, "'class' belongs to 'do: record' and 'do: start'");
+    if (class && !(r->class = fm_rules_text(p, class, "class")))
+        return false;
+    const struct fm_yaml_node *kind = fm_yaml_get(node, "kind");
+    const char *list[FM_FRAME_C1 + 1];
+    for (size_t i = 0; i < FM_COUNT(list); i++)
+        list[i] = fm_frame_kind_text((enum fm_frame_kind)i);
+    k = kind ? fm_rules_word(p, kind, "frame kind", list, FM_COUNT(list)) : FM_FRAME_UNKNOWN;
+    if (k < 0)
+        return false;
+    r->kind = (enum fm_frame_kind)k;
+    return bind_captures(p, c, r);
+}
+
+/* Groups of all regexes, so that there is room for their fields: counted before they compile. */
+static size_t count_groups(const struct fm_yaml_node *lines)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < lines->n; i++) {
+        const struct fm_yaml_node *match =
+            lines->type == FM_YAML_LIST ? fm_yaml_get(lines->item[i], "match") : NULL;
+        for (size_t k = 0; match && match->type == FM_YAML_SCALAR && k < match->n; k++)
+            n += match->text[k] == '(';
+    }
+    return n;
+}
+
+static bool parse_text(struct fm_rules_parser *p, struct fm_container *c,
+                       const struct fm_yaml_node *root)
+{
+    static const char *const orders[] = {"root-first", "leaf-first"};
+    static const char *const words[] = {"bad", "skip"};
+    const struct fm_yaml_node *lines = fm_yaml_get(root, "lines"), *order, *unmatched;
+    if (!lines || lines->type != FM_YAML_LIST || lines->n == 0)
+        return lines ? wrong(p, lines, "'lines' must be a list of rules") :
+                       missing(p, "container 'text' needs 'lines'");
+    c->line = fm_rules_array(p, lines->n, sizeof *c->line);
+    if (!c->line)
+        return false;
+    bool ok = true, frames = false;
+    for (size_t i = 0; i < lines->n; i++) {
+        ok &= parse_line(p, c, lines->item[i], &c->line[i]);
+        frames |= c->line[i].what == FM_LINE_FRAME && ok;
+    }
+    c->lines = lines->n;
+    c->stack_field = UINT32_MAX;
+    if (frames && ok) {
+        c->stack_field = add_field(c, "stack");
+        c->field[c->stack_field].type = FM_TYPE_STACK;
+    }
+    c->blank_ends = true;
+    c->leaf_first = true;
+    ok &= fm_rules_bool(p, root, "blank", &c->blank_ends);
+    if ((order = fm_yaml_get(root, "order")) != NULL) {
+        int k = fm_rules_word(p, order, "order", orders, FM_COUNT(orders));
+        c->leaf_first = k != 0;
+        ok &= k >= 0;
+    }
+    if ((unmatched = fm_yaml_get(root, "unmatched")) != NULL) {
+        int k = fm_rules_word(p, unmatched, "unmatched", words, FM_COUNT(words));
+        c->unmatched = k == 1 ? FM_UNMATCHED_SKIP : FM_UNMATCHED_BAD;
+        ok &= k >= 0;
+    }
+    return ok;
+}
+
+/* ------------------------------------------------------------------ csv */
+
+static bool parse_char(struct fm_rules_parser *p, const struct fm_yaml_node *node,
+                       const char *what, char *c)
+{
+    const char *text = fm_rules_text(p, node, what);
+    if (!text)
+        return false;
+    if (strcmp(text, "tab") == 0 || strcmp(text, "\\t") == 0)
+        *c = '\t';
+    else if (node->n == 1 && text[0] != '\n' && text[0] != '\r')
+        *c = text[0];
+    else if (strcmp(text, "none") == 0 && strcmp(what, "quote") == 0)
+        *c = '\0';
+    else
+        return wrong(p, node, "one character, or 'tab', should stand here");
+    return true;
+}
+
+static bool parse_header(struct fm_rules_parser *p, struct fm_container *c,
+                         const struct fm_yaml_node *node)
+{
+    static const char *const words[] = {"row", "none", "search"};
+    static const char *const keys[] = {"at"};
+    c->header_line = 1;
+    if (!node)
+        return true;
+    if (node->type == FM_YAML_MAP)
+        return fm_yaml_known(p->log, node, keys, FM_COUNT(keys), "key of 'header'") &&
+               fm_rules_u32(p, node, "at", 1, 1000000, &c->header_line);
+    int k = fm_rules_word(p, node, "header", words, FM_COUNT(words));
+    c->header_line = k == 0 ? 1 : k == 1 ? 0 : UINT32_MAX;
+    return k >= 0;
+}
+
+static bool parse_columns(struct fm_rules_parser *p, struct fm_container *c,
+                          const struct fm_yaml_node *list)
+{
+    bool ok = true;
+    for (size_t i = 0; i < list->n; i++) {
+        const struct fm_yaml_node *node = list->item[i];
+        const struct fm_yaml_node *name_node =
+            node->type == FM_YAML_MAP ? fm_yaml_get(node, "name") : node;
+        const char *name = name_node ? fm_rules_text(p, name_node, "name") : NULL;
+        if (!name) {
+            ok = name_node ? false : wrong(p, node, "a column needs 'name'");
+            continue;
+        }
+        if (find_field(c, name) != UINT32_MAX) {
+            ok = wrong(p, name_node, "a column of that name stands above");
+            continue;
+        }
+        struct fm_cfield *f = &c->field[add_field(c, name)];
+        if (node->type == FM_YAML_MAP)
+            ok &= parse_field(p, c->kind, node, f);
+        if (!f->source) {          /* its own name is its header */
+            const char **own = fm_rules_array(p, 1, sizeof *own);
+            if (!own)
+                return false;
+            own[0] = name;
+            f->source = own;
+            f->sources = 1;
+        }
+    }
+    return ok;
+}
+
+static bool parse_csv(struct fm_rules_parser *p, struct fm_container *c,
+                      const struct fm_yaml_node *root)
+{
+    static const char *const sides[] = {"left", "right"};
+    const struct fm_yaml_node *columns = fm_yaml_get(root, "columns"),
+                              *separator = fm_yaml_get(root, "separator"),
+                              *quote = fm_yaml_get(root, "quote"),
+                              *comment = fm_yaml_get(root, "comment"),
+                              *from = fm_yaml_get(root, "from"),
+                              *others = fm_yaml_get(root, "others");
+    if (!columns || columns->type != FM_YAML_LIST)
+        return columns ? wrong(p, columns, "'columns' must be a list") :
+                         missing(p, "container 'csv' needs 'columns'");
+    c->separator = ',';
+    c->quote = '"';
+    bool ok = parse_columns(p, c, columns);
+    ok &= !separator || parse_char(p, separator, "separator", &c->separator);
+    ok &= !quote || parse_char(p, quote, "quote", &c->quote);
+    ok &= !comment || (c->comment = fm_rules_text(p, comment, "comment"));
+    ok &= parse_header(p, c, fm_yaml_get(root, "header"));
+    int k = from ? fm_rules_word(p, from, "from", sides, FM_COUNT(sides)) : 0;
+    c->from_right = k == 1;
+    c->others = others != NULL;
+    ok &= !others || parse_type(p, others, &c->others_type);
+    return ok && k >= 0;
+}
+
+/* ------------------------------------------------------------------ json */
+
+static bool parse_json(struct fm_rules_parser *p, struct fm_container *c,
+                       const struct fm_yaml_node *root)
+{
+    const struct fm_yaml_node *fields = fm_yaml_get(root, "fields"),
+                              *rows = fm_yaml_get(root, "rows");
+    c->rows = "";
+    if (rows && !(c->rows = fm_rules_text(p, rows, "rows")))
+        return false;
+    if (!fields)
+        return missing(p, "'fields' is missing: the paths of an object that are fields");
+    for (size_t i = 0; i < c->fields; i++) {
+        struct fm_cfield *f = &c->field[i];
+        if (!f->source) {
+            const char **own = fm_rules_array(p, 1, sizeof *own);
+            if (!own)
+                return false;
+            own[0] = f->name;
+            f->source = own;
+            f->sources = 1;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ records */
+
+static bool fits(struct fm_rules_parser *p, const struct fm_container *c,
+                 const struct fm_yaml_node *at, uint32_t at_bit, uint32_t bits)
+{
+    if (c->size && (uint64_t)at_bit + bits > (uint64_t)c->size * 8) {
+        fm_yaml_error(fm_yaml_as(p->log, FM_YAML_TYPE), at,
+                      "bits %u..%llu reach beyond a record of %u bytes", at_bit,
+                      (unsigned long long)at_bit + bits - 1, c->size);
+        return false;
+    }
+    return true;
+}
+
+static bool parse_zeros(struct fm_rules_parser *p, struct fm_container *c,
+                        const struct fm_yaml_node *list, struct fm_layout *l)
+{
+    static const char *const keys[] = {"at_bit", "bits"};
+    if (list->type != FM_YAML_LIST)
+        return wrong(p, list, "'zero' must be a list of {at_bit: N, bits: N}");
+    l->zero = fm_rules_array(p, list->n, sizeof *l->zero);
+    if (!l->zero)
+        return false;
+    for (size_t i = 0; i < list->n; i++) {
+        struct fm_cfield *z = &l->zero[i];
+        const struct fm_yaml_node *node = list->item[i];
+        if (node->type != FM_YAML_MAP)
+            return wrong(p, node, "a range is {at_bit: N, bits: N}");
+        z->at_bit = UINT32_MAX;
+        if (!fm_yaml_known(p->log, node, keys, FM_COUNT(keys), "key of a range") ||
+            !fm_rules_u32(p, node, "at_bit", 0, 1u << 20, &z->at_bit) ||
+            !fm_rules_u32(p, node, "bits", 1, 1u << 20, &z->bits))
+            return false;
+        if (z->at_bit == UINT32_MAX || z->bits == 0)
+            return wrong(p, node, "a range needs 'at_bit' and 'bits'");
+        if (!fits(p, c, node, z->at_bit, z->bits))
+            return false;
+    }
+    l->zeros = list->n;
+    return true;
+}
+
+static bool parse_layout(struct fm_rules_parser *p, struct fm_container *c,
+                         const struct fm_yaml_node *node, struct fm_layout *l)
+{
+    static const char *const keys[] = {"name", "when", "zero", "fields"};
+    if (node->type != FM_YAML_MAP)
+        return wrong(p, node, "a layout is {name: …, when: …, fields: {…}}");
+    if (!fm_yaml_known(p->log, node, keys, FM_COUNT(keys), "key of a layout"))
+        return false;
+    const struct fm_yaml_node *name = fm_yaml_get(node, "name"), *when = fm_yaml_get(node, "when"),
+                              *zero = fm_yaml_get(node, "zero"),
+                              *fields = fm_yaml_get(node, "fields");
+    if (!name || !fields)
+        return wrong(p, node, "a layout needs 'name' and 'fields'");
+    if (!(l->name = fm_rules_text(p, name, "name")))
+        return false;
+    size_t n = fields->type == FM_YAML_MAP ? fields->n : 0;
+    l->field = fm_rules_array(p, n, sizeof *l->field);
+    if (!l->field || !parse_fields(p, c, fields, l->field))
+        return false;
+    l->fields = n;
+    bool ok = true;
+    for (size_t i = 0; i < n; i++) {
+        const struct fm_cfield *f = &c->field[l->field[i]];
+        ok &= fits(p, c, fields->pair[i].value, f->at_bit, f->bits);
+    }
+    if (zero)
+        ok &= parse_zeros(p, c, zero, l);
+    if (when)
+        ok &= (l->when = fm_rules_expr(p, when)) != NULL;
+    return ok;
+}
+
+static bool parse_records(struct fm_rules_parser *p, struct fm_container *c,
+                          const struct fm_yaml_node *root)
+{
+    static const char *const ends[] = {"little", "big"};
+    const struct fm_yaml_node *endian = fm_yaml_get(root, "endian"),
+                              *layouts = fm_yaml_get(root, "layouts"),
+                              *fields = fm_yaml_get(root, "fields");
+    if (!fm_rules_u32(p, root, "head", 0, 1u << 30, &c->head))
+        return false;
+    int k = endian ? fm_rules_word(p, endian, "endian", ends, FM_COUNT(ends)) : 0;
+    c->big_endian = k == 1;
+    if (k < 0)
+        return false;
+    size_t own = c->fields;
+    bool ok = true;
+    for (size_t i = 0; fields && i < fields->n; i++) {
+        const struct fm_cfield *f = &c->field[find_field(c, fields->pair[i].key)];
+        ok &= fits(p, c, fields->pair[i].value, f->at_bit, f->bits);
+    }
+    if (!layouts) {
+        if (!own)
+            return missing(p, "container 'records' needs 'fields' or 'layouts'");
+        c->layout = fm_rules_array(p, 1, sizeof *c->layout);
+        if (!c->layout || !(c->layout->field = fm_rules_array(p, own, sizeof(uint32_t))))
+            return false;
+        c->layout->name = c->class;
+        for (size_t i = 0; i < own; i++)
+            c->layout->field[c->layout->fields++] = (uint32_t)i;
+        c->layouts = 1;
+        return ok;
+    }
+    if (layouts->type != FM_YAML_LIST || layouts->n == 0)
+        return wrong(p, layouts, "'layouts' must be a list");
+    if (own)
+        return wrong(p, fields, "'fields' stands in each layout when there are 'layouts'");
+    c->layout = fm_rules_array(p, layouts->n, sizeof *c->layout);
+    for (size_t i = 0; c->layout && i < layouts->n; i++)
+        ok &= parse_layout(p, c, layouts->item[i], &c->layout[i]);
+    c->layouts = layouts->n;
+    return ok && c->layout;
+}
+
+/* ------------------------------------------------------------------ all */
+
+/* Room for every field that the file can name. */
+static bool make_room(struct fm_rules_parser *p, struct fm_container *c,
+                      const struct fm_yaml_node *root)
+{
+    const struct fm_yaml_node *fields = fm_yaml_get(root, "fields"),
+                              *columns = fm_yaml_get(root, "columns"),
+                              *layouts = fm_yaml_get(root, "layouts"),
+                              *lines = fm_yaml_get(root, "lines");
+    size_t n = 2 + (fields ? fields->n : 0) + (columns ? columns->n : 0);
+    n += lines ? count_groups(lines) : 0;
+    for (size_t i = 0; layouts && layouts->type == FM_YAML_LIST && i < layouts->n; i++) {
+        const struct fm_yaml_node *f = fm_yaml_get(layouts->item[i], "fields");
+        n += f ? f->n : 0;
+    }
+    if (n > FM_CLASS_FIELDS)
+        return wrong(p, root, "more than 1024 fields");
+    c->field = fm_rules_array(p, n, sizeof *c->field);
+    return c->field != NULL;
+}
+
+static bool number_names(struct fm_rules_parser *p, struct fm_container *c)
+{
+    uint32_t *by_name = fm_rules_array(p, p->m->names, sizeof *by_name);
+    if (!by_name)
+        return false;
+    for (size_t i = 0; i < p->m->names; i++)
+        by_name[i] = find_field(c, p->m->field_name[i]);
+    c->by_name = by_name;
+    return true;
+}
+
+bool fm_container_parse(struct fm_rules_parser *p, const struct fm_yaml_node *root)
+{
+    struct fm_container *c = &p->m->spec;
+    c->kind = find_container(p->m->container);
+    if (c->kind == FM_CONTAINER_NONE)
+        return true;
+    const struct fm_yaml_node *fields = fm_yaml_get(root, "fields");
+    c->stack_field = UINT32_MAX;
+    if (c->kind == FM_CONTAINER_RECORDS) {
+        if (!fm_yaml_find(root, "size"))
+            return missing(p, "container 'records' needs 'size', the bytes of a record");
+        if (!fm_rules_u32(p, root, "size", 1, 1u << 20, &c->size))
+            return false;
+    }
+    if (!make_room(p, c, root))
+        return false;
+    bool ok = !fields || parse_fields(p, c, fields, NULL);
+    if (c->kind != FM_CONTAINER_CSV)
+        ok &= parse_class(p, c);
+    switch (c->kind) {
+    case FM_CONTAINER_TEXT: ok &= parse_text(p, c, root); break;
+    case FM_CONTAINER_CSV: ok &= parse_csv(p, c, root) && parse_class(p, c); break;
+    case FM_CONTAINER_JSON:
+    case FM_CONTAINER_JSONL: ok &= parse_json(p, c, root); break;
+    case FM_CONTAINER_RECORDS: ok &= parse_records(p, c, root); break;
+    case FM_CONTAINER_NONE: break;
+    }
+    const struct fm_yaml_node *detect = fm_yaml_get(root, "detect");
+    if (detect)
+        ok &= fm_detect_parse(p, detect, c);
+    return number_names(p, c) && ok;
+}

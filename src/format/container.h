@@ -1,0 +1,122 @@
+/*
+ * container.h - what a format file says about the bytes of a generic container, parsed: for
+ * import/text/. Formats with an importer of their own have none of it.
+ *
+ *   text      ordered line rules; a record is what stands between `start` and `end` or a blank line
+ *   csv       separator, header, typed columns by name or place
+ *   json      an array of objects somewhere in one document; jsonl: an object a line
+ *   records   binary records of one size, fields by bit
+ *
+ * All pointers live as long as the mapping.
+ */
+#ifndef FM_FORMAT_CONTAINER_H
+#define FM_FORMAT_CONTAINER_H
+
+#include "format/mapping.h"
+
+enum fm_container_kind {
+    FM_CONTAINER_NONE, FM_CONTAINER_TEXT, FM_CONTAINER_CSV, FM_CONTAINER_JSON, FM_CONTAINER_JSONL,
+    FM_CONTAINER_RECORDS
+};
+
+/* A field and how its text or bits become a value. */
+struct fm_cfield {
+    const char *name;
+    const char *const *source;     /* csv: headers that name it; json: [0] is its path */
+    size_t sources;
+    enum fm_type type;
+    const char *unit;              /* as declared to the mapping, or NULL */
+    int64_t scale;                 /* time, dur: ns per unit, decimals read exactly */
+    double factor;                 /* numbers: multiplied; 1 = as they are */
+    bool hex, trim;
+    /* records */
+    uint32_t at_bit, bits;
+    bool is_signed;
+};
+
+/* Evidence for probing. */
+struct fm_detect {
+    uint32_t line_from, line_to;   /* 1-based; 0: not about lines */
+    struct fm_pattern *regex;      /* the line matches */
+    const char *const *header;     /* or holds these names as cells */
+    size_t headers;
+    const unsigned char *bytes;    /* or these bytes stand at `at` */
+    size_t bytes_n;
+    uint64_t at;
+    uint32_t records;              /* or the first N records fit a layout */
+    unsigned bits;
+    bool required;                 /* no evidence at all without it */
+};
+
+enum fm_line_do {
+    FM_LINE_RECORD,                /* the line is a whole record */
+    FM_LINE_START,                 /* begins a record and ends one that is open */
+    FM_LINE_FRAME,                 /* adds a frame to the open record's stack */
+    FM_LINE_FIELD,                 /* adds fields to the open record */
+    FM_LINE_END,                   /* ends the open record */
+    FM_LINE_SET,                   /* fields of all records that follow */
+    FM_LINE_SKIP
+};
+
+struct fm_capture {
+    uint32_t group;                /* of the regex */
+    uint32_t field;                /* index of fm_container.field */
+};
+
+struct fm_line_rule {
+    struct fm_pattern *match;
+    enum fm_line_do what;
+    const char *class;             /* record, start: NULL = the container's */
+    struct fm_capture *capture;
+    size_t captures;
+    /* frame: groups by name, 0 = none */
+    uint32_t function, module, file, line, address;
+    enum fm_frame_kind kind;
+};
+
+struct fm_layout {
+    const char *name;              /* the class */
+    struct fm_expr *when;          /* over the layout's fields; NULL: always */
+    uint32_t *field;               /* indexes of fm_container.field */
+    size_t fields;
+    struct fm_cfield *zero;        /* bit ranges that must be 0: at_bit, bits */
+    size_t zeros;
+};
+
+struct fm_container {
+    enum fm_container_kind kind;
+    const char *class;             /* class of records */
+    uint32_t class_field;          /* or the field that names it; UINT32_MAX: none */
+    struct fm_cfield *field;
+    size_t fields;
+    struct fm_detect *detect;
+    size_t detects;
+    /* text */
+    struct fm_line_rule *line;
+    size_t lines;
+    bool blank_ends;               /* a blank line ends a record */
+    bool leaf_first;               /* frames: first line is the leaf */
+    uint32_t stack_field;          /* the field made of frames; UINT32_MAX: none */
+    enum { FM_UNMATCHED_BAD, FM_UNMATCHED_SKIP } unmatched;
+    /* csv */
+    char separator;
+    char quote;                    /* 0: none */
+    const char *comment;           /* lines that begin so are skipped; NULL: none */
+    uint32_t header_line;          /* 1-based; 0: no header; UINT32_MAX: first that names columns */
+    bool from_right;
+    bool others;                   /* columns without an entry become fields of type others_type */
+    enum fm_type others_type;
+    /* json */
+    const char *rows;              /* path of the array; "" = the document itself */
+    /* records */
+    uint32_t size, head;           /* bytes of a record, of what stands before the first */
+    bool big_endian;
+    struct fm_layout *layout;
+    size_t layouts;
+    const uint32_t *by_name;       /* expr.ref in a layout's `when` -> field, UINT32_MAX: none */
+};
+
+/* NULL when the format has an importer of its own. */
+const struct fm_container *fm_mapping_spec(const struct fm_mapping *mapping);
+
+#endif
