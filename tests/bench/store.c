@@ -1,6 +1,6 @@
 /*
  * store.c - what the store costs: CPU nanoseconds per row and step, decoded values per second,
- * bytes per row. `make bench-store && tests/bench/store [rows] [chains]`.
+ * bytes per row. `make tests/bench/store && tests/bench/store [rows] [chains]`.
  *
  * The load looks like a frame-pointer recording: chains of 20 frames of which few are met often
  * (ranks of a power law), 4 threads in turns, 4 CPUs, times that jitter around a period.
