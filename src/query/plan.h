@@ -1,0 +1,47 @@
+/*
+ * plan.h - the steps of a query, compiled.
+ */
+#ifndef FM_QUERY_PLAN_H
+#define FM_QUERY_PLAN_H
+
+#include "query/filter.h"
+#include "query/table.h"
+
+enum fm_step_op {
+    FM_STEP_WHERE, FM_STEP_TIME, FM_STEP_STACK, FM_STEP_GROUP, FM_STEP_TABLE_WHERE, FM_STEP_SORT,
+    FM_STEP_LIMIT
+};
+
+struct fm_step {
+    enum fm_step_op op;
+    const struct fm_yaml_pair *at;
+    struct fm_pred *p;               /* WHERE, TABLE_WHERE */
+    struct fm_range *range;          /* TIME */
+    struct fm_edit **edit;           /* STACK */
+    size_t edits;
+    struct fm_group *group;          /* GROUP */
+    struct fm_sort_key *key;         /* SORT; LIMIT: of the sort before it */
+    size_t keys;
+    struct fm_limit limit;
+};
+
+struct fm_plan {
+    struct fm_compile c;
+    struct fm_step *step;
+    size_t steps;
+    struct fm_schema schema;         /* of the result */
+    bool grouped;
+    size_t *column;                  /* output: columns; NULL = all */
+    size_t columns;
+};
+
+/* Compiles the steps of q, with names of sel's store (NULL: a check without one). Messages go to
+ * q->log; FM_CONFIG when there were any. fm_plan_release() in any case. */
+enum fm_status fm_plan_compile(struct fm_query *q, const struct fm_selection *sel,
+                               struct fm_arena *arena, struct fm_plan *plan);
+void fm_plan_release(struct fm_plan *plan);
+
+/* The value of `event:` in the query's first where step, or NULL. */
+const struct fm_yaml_node *fm_plan_event(const struct fm_query *q);
+
+#endif

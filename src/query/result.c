@@ -1,0 +1,229 @@
+/*
+ * result.c - finished results: cells of the visible rows, copied out of store and table.
+ *
+ * Texts are copied once per distinct string; a path is an array of pointers to its labels.
+ */
+#include "query/table.h"
+
+#include "util/error.h"
+
+struct fm_result *fm_result_new(struct fm_mem *mem)
+{
+    struct fm_result *result = fm_mem_zalloc(mem, sizeof *result);
+
+    if (result == NULL)
+        return NULL;
+    result->mem = mem;
+    fm_arena_init(&result->arena, mem);
+    if (fm_out_init(&result->text, mem, NULL) != FM_OK) {
+        fm_mem_free(mem, result, sizeof *result);
+        return NULL;
+    }
+    return result;
+}
+
+void fm_result_free(struct fm_result *result)
+{
+    if (result == NULL)
+        return;
+    fm_out_release(&result->text);
+    fm_arena_release(&result->arena);
+    fm_mem_free(result->mem, result, sizeof *result);
+}
+
+/* Tables and cells hold 128-bit integers; an arena aligns to 8 bytes. */
+static void *alloc16(struct fm_arena *arena, size_t n)
+{
+    uintptr_t p = n > SIZE_MAX - 8 ? 0 : (uintptr_t)fm_arena_alloc(arena, n + 8);
+
+    return (void *)((p + 15) & ~(uintptr_t)15);
+}
+
+struct copier {
+    struct fm_result *result;
+    const struct fm_table *t;
+    struct fm_map text;          /* fm_str -> pointer */
+};
+
+static const char *copy_text(struct copier *c, fm_str id)
+{
+    bool fresh;
+    uint64_t *slot = fm_map_put(&c->text, id, &fresh);
+    const char *s;
+    size_t n;
+
+    if (slot == NULL)
+        return NULL;
+    if (fresh) {
+        s = fm_store_str(c->t->store, id, &n);
+        *slot = (uint64_t)(uintptr_t)fm_arena_strn(&c->result->arena, s, n);
+    }
+    return (const char *)(uintptr_t)*slot;
+}
+
+static bool copy_path(struct copier *c, uint32_t path, struct fm_cell *cell)
+{
+    const struct fm_paths *p = &c->t->paths;
+    uint32_t n = p->depth[path];
+    const char **label = fm_arena_alloc(&c->result->arena, (n + 1) * sizeof *label);
+
+    if (label == NULL)
+        return false;
+    cell->form = FM_FORM_PATH;
+    cell->n = n;
+    cell->path = label;
+    while (n > 0) {
+        label[--n] = copy_text(c, p->label[path]);
+        if (label[n] == NULL)
+            return false;
+        path = p->parent[path];
+    }
+    return true;
+}
+
+static bool copy_cell(struct copier *c, uint32_t row, size_t col, struct fm_cell *cell)
+{
+    const struct fm_cells *cells = &c->t->cells[col];
+    size_t n;
+
+    cell->form = FM_FORM_NULL;
+    if (fm_table_is_null(c->t, row, col))
+        return true;
+    switch (c->t->schema->column[col].type) {
+    case FM_CELL_TEXT:
+        (void)fm_store_str(c->t->store, cells->id[row], &n);
+        cell->form = FM_FORM_TEXT;
+        cell->n = (uint32_t)n;
+        cell->text = copy_text(c, cells->id[row]);
+        return cell->text != NULL;
+    case FM_CELL_PATH:
+        return copy_path(c, cells->id[row], cell);
+    case FM_CELL_F64:
+        cell->form = FM_FORM_F64;
+        cell->f = cells->f[row];
+        return true;
+    case FM_CELL_BOOL:
+        cell->form = FM_FORM_BOOL;
+        break;
+    case FM_CELL_ADDRESS:
+        cell->form = FM_FORM_ADDRESS;
+        break;
+    default:
+        cell->form = FM_FORM_INT;
+        break;
+    }
+    cell->i = cells->i[row];
+    return true;
+}
+
+static bool describe(struct fm_result *result, struct fm_result_table *table,
+                     const struct fm_query *q, const struct fm_table *t)
+{
+    struct fm_arena *arena = &result->arena;
+
+    table->name = fm_arena_str(arena, q->name);
+    table->about = fm_arena_str(arena, q->about);
+    table->event = fm_arena_str(arena, t->event);
+    table->unit = fm_arena_str(arena, t->unit);
+    table->weigh = fm_arena_str(arena, t->weigh);
+    table->separator = fm_arena_str(arena, q->separator);
+    table->leaf_first = q->leaf_first;
+    table->samples = t->samples;
+    table->selected = t->selected;
+    table->all = t->all;
+    return !arena->oom;
+}
+
+static bool describe_column(struct fm_result *result, struct fm_result_column *to,
+                            const struct fm_schema_column *from)
+{
+    to->name = fm_arena_str(&result->arena, from->name);
+    to->unit = fm_arena_str(&result->arena, from->unit);
+    to->of = from->of == NULL ? "" : fm_arena_str(&result->arena, from->of);
+    to->type = from->type;
+    to->share = from->share;
+    return !result->arena.oom;
+}
+
+enum fm_status fm_result_add(struct fm_result *result, const struct fm_query *q,
+                             struct fm_table *t, const size_t *col, size_t cols,
+                             struct fm_error *err)
+{
+    struct copier c = { .result = result, .t = t };
+    struct fm_result_table *table = alloc16(&result->arena, sizeof *table);
+    size_t columns = col != NULL ? cols : t->schema->n, cells;
+    bool ok = table != NULL && describe(result, table, q, t);
+
+    fm_assert(result->tables == 0);
+    fm_map_init(&c.text, result->mem);
+    if (ok) {
+        table->columns = columns;
+        table->rows = t->n;
+        table->column = fm_arena_alloc(&result->arena, (columns + 1) * sizeof *table->column);
+        ok = table->column != NULL && fm_mul_size(columns, t->n, &cells)
+             && fm_mul_size(cells + 1, sizeof *table->cell, &cells);
+    }
+    if (ok) {
+        table->cell = alloc16(&result->arena, cells);
+        ok = table->cell != NULL;
+    }
+    for (size_t k = 0; ok && k < columns; k++)
+        ok = describe_column(result, &table->column[k],
+                             &t->schema->column[col != NULL ? col[k] : k]);
+    for (size_t r = 0; ok && r < t->n; r++) {
+        for (size_t k = 0; ok && k < columns; k++)
+            ok = copy_cell(&c, t->order[r], col != NULL ? col[k] : k,
+                           &table->cell[r * columns + k]);
+    }
+    fm_map_release(&c.text);
+    if (!ok)
+        return fm_error_nomem(err);
+    result->table = table;
+    result->tables = 1;
+    return FM_OK;
+}
+
+/* -------------------------------------------------------------- accessors */
+
+size_t fm_result_tables(const struct fm_result *result)
+{
+    return result->tables;
+}
+
+static const struct fm_result_table *table_at(const struct fm_result *result, size_t table)
+{
+    return table < result->tables ? &result->table[table] : NULL;
+}
+
+size_t fm_result_rows(const struct fm_result *result, size_t table)
+{
+    const struct fm_result_table *t = table_at(result, table);
+
+    return t == NULL ? 0 : t->rows;
+}
+
+size_t fm_result_columns(const struct fm_result *result, size_t table)
+{
+    const struct fm_result_table *t = table_at(result, table);
+
+    return t == NULL ? 0 : t->columns;
+}
+
+const char *fm_result_column_name(const struct fm_result *result, size_t table, size_t col)
+{
+    const struct fm_result_table *t = table_at(result, table);
+
+    return t == NULL || col >= t->columns ? "" : t->column[col].name;
+}
+
+const char *fm_result_cell(struct fm_result *result, size_t table, size_t row, size_t col)
+{
+    const struct fm_result_table *t = table_at(result, table);
+
+    if (t == NULL || row >= t->rows || col >= t->columns)
+        return "";
+    result->text.n = 0;
+    fm_cell_write(t, &t->cell[row * t->columns + col], &result->text);
+    fm_out_char(&result->text, '\0');
+    return result->text.status == FM_OK ? result->text.buf : "";
+}

@@ -1,0 +1,585 @@
+/*
+ * rows.c - reading rows of a selection, and `where` over them.
+ *
+ *     fm_scan block (2,048 rows) -> lanes of the operands -> verdicts, one byte a row -> bitmap
+ *
+ * Verdicts of text tests are kept by string id (or thread), those of stack predicates by node, so a
+ * row costs a few look-ups. Segments whose min and max rule a test out are cleared unread. `ts` is
+ * ns since the start of the store (smallest ts + shift), so bucket(ts, w) is aligned to it.
+ */
+#include "query/pred.h"
+
+#include "util/error.h"
+
+/* ------------------------------------------------------------------- tests */
+
+struct fm_value fm_lane_value(const struct fm_store *store, enum fm_type type, uint64_t lane)
+{
+    const char *s;
+    size_t n;
+
+    switch (type) {
+    case FM_TYPE_BOOL:
+        return fm_value_bool(lane != 0);
+    case FM_TYPE_I64:
+    case FM_TYPE_TIME:
+    case FM_TYPE_DUR:
+        return fm_value_i64((int64_t)lane);
+    case FM_TYPE_F64:
+        return fm_value_f64(fm_bits_f64(lane));
+    case FM_TYPE_STRING:
+        s = fm_store_str(store, (fm_str)lane, &n);
+        return fm_value_text(s, n);
+    case FM_TYPE_THREAD:
+        s = fm_store_str(store, fm_store_thread_name(store, (fm_thread)lane, false, 0), &n);
+        return fm_value_text(s, n);
+    case FM_TYPE_STACK:
+        return fm_value_null();
+    default:
+        return fm_value_u64(lane);
+    }
+}
+
+static bool text_matches(const struct fm_test *t, const char *s, size_t n)
+{
+    if (fm_pattern_match(t->pattern, s, n))
+        return true;
+    if (t->base) {
+        size_t at = n;
+        while (at > 0 && s[at - 1] != '/')
+            at--;
+        return at > 0 && fm_pattern_match(t->pattern, s + at, n - at);
+    }
+    for (size_t from = 0, i = 0; t->list && i <= n; i++) {
+        if (i < n && s[i] != ',')
+            continue;
+        if (fm_pattern_match(t->pattern, s + from, i - from))
+            return true;
+        from = i + 1;
+    }
+    return false;
+}
+
+static bool compare(enum fm_expr_op op, int order)
+{
+    switch (op) {
+    case FM_EXPR_NE:
+        return order != 0;
+    case FM_EXPR_LT:
+        return order < 0;
+    case FM_EXPR_LE:
+        return order <= 0;
+    case FM_EXPR_GT:
+        return order > 0;
+    case FM_EXPR_GE:
+        return order >= 0;
+    default:
+        return order == 0;
+    }
+}
+
+uint8_t fm_pred_value(const struct fm_pred *p, const struct fm_value *value)
+{
+    const struct fm_test *t = &p->test;
+    struct fm_value number = *value;
+    bool yes;
+
+    if (value->type == FM_NULL)
+        return FM_NULLISH;
+    if (value->type == FM_BOOL)
+        number = fm_value_i64(value->b);
+    switch (t->kind) {
+    case FM_TEST_TEXT:
+        yes = value->type == FM_TEXT && text_matches(t, value->text.s, value->text.n);
+        break;
+    case FM_TEST_COMPARE:
+        if (t->lo.type == FM_NULL)
+            return FM_YES;          /* $n = all */
+        yes = number.type != FM_TEXT && compare(t->op, fm_value_compare(&number, &t->lo));
+        break;
+    case FM_TEST_RANGE:
+        yes = number.type != FM_TEXT
+              && (t->lo.type == FM_NULL || fm_value_compare(&number, &t->lo) >= 0)
+              && (t->hi.type == FM_NULL || fm_value_compare(&number, &t->hi) <= 0);
+        break;
+    default:
+        return FM_NULLISH;
+    }
+    return yes ? FM_YES : FM_NO;
+}
+
+static uint8_t *memo_of(struct fm_compile *c, struct fm_pred *p, uint64_t id)
+{
+    if (id >= p->memos) {
+        size_t n = FM_MAX((size_t)id + 1, fm_store_strings(c->store));
+        uint8_t *memo = fm_arena_alloc(c->arena, n);
+        if (memo == NULL)
+            return NULL;
+        if (p->memos > 0)
+            memcpy(memo, p->memo, p->memos);
+        p->memo = memo;
+        p->memos = n;
+    }
+    return &p->memo[id];
+}
+
+uint8_t fm_pred_lane(struct fm_compile *c, struct fm_pred *p, const struct fm_view *v,
+                     uint64_t lane)
+{
+    struct fm_value value;
+    uint8_t verdict, *memo = NULL;
+
+    if (p->test.kind == FM_TEST_TEXT) {
+        memo = memo_of(c, p, lane);
+        if (memo != NULL && *memo != 0)
+            return (uint8_t)(*memo - 1);
+    }
+    value = fm_lane_value(v->store, p->operand->type, lane);
+    verdict = fm_pred_value(p, &value);
+    if (memo != NULL)
+        *memo = (uint8_t)(verdict + 1);
+    return verdict;
+}
+
+/* ------------------------------------------------------------------ reader */
+
+void fm_reader_init(struct fm_reader *r, struct fm_compile *c, struct fm_view *v,
+                    const struct fm_selection *sel)
+{
+    *r = (struct fm_reader){ .c = c, .v = v, .sel = sel, .stack = -1, .thread = -1, .count = -1,
+                             .weight = -1 };
+}
+
+static int need(struct fm_reader *r, fm_column col)
+{
+    for (size_t i = 0; i < r->cols; i++) {
+        if (r->col[i] == col)
+            return (int)i;
+    }
+    if (r->cols == FM_SCAN_COLUMNS) {
+        r->full = true;
+        return 0;
+    }
+    r->col[r->cols] = col;
+    return (int)r->cols++;
+}
+
+void fm_reader_need_stack(struct fm_reader *r)
+{
+    r->stack = need(r, FM_COL_STACK);
+}
+
+void fm_reader_need_weight(struct fm_reader *r)
+{
+    r->count = need(r, FM_COL_COUNT);
+    if (r->sel->weigh == FM_WEIGH_VALUE)
+        r->weight = need(r, FM_COL_WEIGHT);
+    else if (r->sel->weigh == FM_WEIGH_COLUMN)
+        r->weight = need(r, r->sel->weigh_col);
+}
+
+void fm_reader_need(struct fm_reader *r, struct fm_operand *o)
+{
+    switch (o->place) {
+    case FM_AT_COLUMN:
+        o->slot = need(r, o->id);
+        break;
+    case FM_AT_WEIGHT:
+        fm_reader_need_weight(r);
+        break;
+    case FM_AT_DERIVED:
+        r->thread = need(r, FM_COL_THREAD);
+        break;
+    case FM_AT_ROOT:
+        if (!fm_view_top(r->v))
+            r->c->arena->oom = true;
+        fm_reader_need_stack(r);
+        break;
+    case FM_AT_LEAF:
+    case FM_AT_NODE:
+        fm_reader_need_stack(r);
+        break;
+    default:
+        break;
+    }
+}
+
+static void need_node(void *user, const struct fm_expr *node)
+{
+    struct fm_reader *r = user;
+
+    fm_reader_need(r, r->c->operand[node->ref]);
+}
+
+void fm_reader_need_expr(struct fm_reader *r, const struct fm_expr *expr)
+{
+    fm_expr_walk(expr, need_node, r);
+}
+
+void fm_reader_need_pred(struct fm_reader *r, const struct fm_pred *p)
+{
+    if (p->op == FM_PRED_TEST)
+        fm_reader_need(r, p->operand);
+    else if (p->op == FM_PRED_EXPR)
+        fm_reader_need_expr(r, p->expr);
+    else if (p->op == FM_PRED_STACK)
+        fm_reader_need_stack(r);
+    for (size_t i = 0; p->op != FM_PRED_STACK && i < p->args; i++)
+        fm_reader_need_pred(r, p->arg[i]);
+}
+
+enum fm_status fm_reader_start(struct fm_reader *r, struct fm_error *err)
+{
+    if (r->c->arena->oom)
+        return fm_error_nomem(err);
+    if (r->full)
+        return fm_error_set(err, FM_CONFIG, "a step needs more than %d columns", FM_SCAN_COLUMNS);
+    return fm_scan_init(&r->scan, r->sel, r->col, r->cols, err);
+}
+
+bool fm_reader_next(struct fm_reader *r)
+{
+    int64_t start = 0, end;
+
+    if (!fm_scan_next(&r->scan))
+        return false;
+    (void)fm_store_start(r->v->store, &start, &end);
+    r->shift = fm_store_source_row(r->v->store, r->scan.source)->shift - start;
+    return true;
+}
+
+void fm_reader_release(struct fm_reader *r)
+{
+    fm_scan_release(&r->scan);
+}
+
+uint64_t fm_reader_count(const struct fm_reader *r, uint32_t place)
+{
+    return fm_scan_valid(&r->scan, (size_t)r->count, place)
+               ? r->scan.value[r->count][place] : 1;
+}
+
+uint64_t fm_reader_weight(const struct fm_reader *r, uint32_t place)
+{
+    if (r->sel->weigh == FM_WEIGH_SAMPLES)
+        return fm_reader_count(r, place);
+    return fm_scan_valid(&r->scan, (size_t)r->weight, place)
+               ? r->scan.value[r->weight][place] : 0;
+}
+
+uint32_t fm_reader_node(const struct fm_reader *r, uint32_t place)
+{
+    if (!fm_scan_valid(&r->scan, (size_t)r->stack, place))
+        return fm_view_node(r->v, 0);
+    return fm_view_node(r->v, r->v->append[r->scan.value[r->stack][place]]);
+}
+
+static bool derived(const struct fm_reader *r, enum fm_derived id, uint32_t place, uint64_t *lane)
+{
+    fm_thread t = fm_scan_valid(&r->scan, (size_t)r->thread, place)
+                      ? (fm_thread)r->scan.value[r->thread][place] : FM_NONE;
+
+    return fm_derived_value(r->v->store, id, t, r->scan.source,
+                            (uint32_t)r->scan.event[place], lane);
+}
+
+static bool stored(const struct fm_reader *r, const struct fm_operand *o, uint32_t place,
+                   uint64_t *lane)
+{
+    size_t slot = (size_t)o->slot;
+
+    if (!fm_scan_valid(&r->scan, slot, place)) {
+        *lane = 1;
+        return o->id == FM_COL_COUNT;
+    }
+    *lane = r->scan.value[slot][place];
+    if (o->id == FM_COL_TS)
+        *lane += (uint64_t)r->shift;
+    else if (o->id == FM_COL_VALUE
+             && !fm_store_event_row(r->v->store, r->scan.event[place])->value_is_f64)
+        *lane = fm_f64_bits((double)(int64_t)*lane);
+    return true;
+}
+
+bool fm_reader_lane(const struct fm_reader *r, const struct fm_operand *o, uint32_t place,
+                    uint64_t *lane)
+{
+    uint32_t node;
+
+    switch (o->place) {
+    case FM_AT_COLUMN:
+        return stored(r, o, place, lane);
+    case FM_AT_WEIGHT:
+        *lane = fm_reader_weight(r, place);
+        return true;
+    case FM_AT_DERIVED:
+        return derived(r, (enum fm_derived)o->id, place, lane);
+    case FM_AT_LEAF:
+    case FM_AT_ROOT:
+        node = fm_reader_node(r, place);
+        if (node == 0 || node == FM_NONE)
+            return false;
+        if (o->place == FM_AT_ROOT)
+            node = r->v->top[node];
+        return fm_view_attr(r->v, r->v->node[node].frame, (enum fm_attr)o->id, lane);
+    case FM_AT_NODE:
+        node = fm_reader_node(r, place);
+        *lane = node != FM_NONE && o->pred->bit[node];
+        return true;
+    default:
+        return false;
+    }
+}
+
+struct fm_value fm_reader_value(const struct fm_reader *r, const struct fm_operand *o,
+                                uint32_t place)
+{
+    uint64_t lane;
+
+    if (!fm_reader_lane(r, o, place, &lane))
+        return fm_value_null();
+    return fm_lane_value(r->v->store, o->type, lane);
+}
+
+static struct fm_value get(void *user, const struct fm_expr *node)
+{
+    struct fm_reader *r = user;
+
+    return fm_reader_value(r, r->c->operand[node->ref], r->place);
+}
+
+struct fm_value fm_reader_eval(struct fm_reader *r, const struct fm_expr *expr, uint32_t place)
+{
+    r->place = place;
+    return fm_expr_eval(expr, get, r);
+}
+
+/* ------------------------------------------------------------------- where */
+
+static void test_block(struct fm_reader *r, struct fm_pred *p, uint8_t *out)
+{
+    for (uint32_t i = 0; i < r->scan.n; i++) {
+        uint64_t lane;
+        out[i] = fm_reader_lane(r, p->operand, r->scan.live[i], &lane)
+                     ? fm_pred_lane(r->c, p, r->v, lane) : FM_NULLISH;
+    }
+}
+
+static void eval_block(struct fm_reader *r, struct fm_pred *p, uint8_t *out)
+{
+    uint8_t part[FM_BLOCK_ROWS];
+    uint32_t n = r->scan.n;
+
+    switch (p->op) {
+    case FM_PRED_CONST:
+        memset(out, p->constant, n);
+        break;
+    case FM_PRED_AND:
+    case FM_PRED_OR:
+        memset(out, p->op == FM_PRED_AND ? FM_YES : FM_NO, n);
+        for (size_t k = 0; k < p->args; k++) {
+            eval_block(r, p->arg[k], part);
+            for (uint32_t i = 0; i < n; i++)
+                out[i] = p->op == FM_PRED_AND ? FM_MIN(out[i], part[i]) : FM_MAX(out[i], part[i]);
+        }
+        break;
+    case FM_PRED_NOT:
+        eval_block(r, p->arg[0], out);
+        for (uint32_t i = 0; i < n; i++)
+            out[i] = (uint8_t)(FM_YES - out[i]);
+        break;
+    case FM_PRED_TEST:
+        test_block(r, p, out);
+        break;
+    case FM_PRED_EXPR:
+        for (uint32_t i = 0; i < n; i++) {
+            struct fm_value value = fm_reader_eval(r, p->expr, r->scan.live[i]);
+            out[i] = value.type == FM_NULL ? FM_NULLISH : fm_value_true(&value) ? FM_YES : FM_NO;
+        }
+        break;
+    case FM_PRED_STACK:
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t node = fm_reader_node(r, r->scan.live[i]);
+            out[i] = node != FM_NONE && p->bit[node] ? FM_YES : FM_NO;
+        }
+        break;
+    }
+}
+
+/* The bitmap of the selection, all ones when it had none. */
+static bool own_rows(struct fm_selection *sel)
+{
+    uint64_t rows = fm_store_rows(sel->store);
+
+    if (sel->rows != NULL)
+        return true;
+    sel->row_words = (rows + 63) / 64;
+    sel->rows = fm_mem_alloc(sel->mem, sel->row_words * sizeof *sel->rows);
+    if (sel->rows == NULL)
+        return false;
+    for (uint64_t i = 0; i < sel->row_words; i++)
+        sel->rows[i] = UINT64_MAX;
+    if (rows % 64 != 0)
+        sel->rows[sel->row_words - 1] = (UINT64_C(1) << (rows % 64)) - 1;
+    return true;
+}
+
+/* true when no value within [min, max] can pass the test. */
+static bool ruled_out(const struct fm_pred *p, uint64_t min, uint64_t max, int64_t shift)
+{
+    const struct fm_test *t = &p->test;
+    struct fm_value lo = fm_value_i64((int64_t)min + shift);
+    struct fm_value hi = fm_value_i64((int64_t)max + shift);
+
+    if (t->kind == FM_TEST_RANGE)
+        return (t->lo.type != FM_NULL && fm_value_compare(&hi, &t->lo) < 0)
+               || (t->hi.type != FM_NULL && fm_value_compare(&lo, &t->hi) > 0);
+    if (t->kind != FM_TEST_COMPARE || t->lo.type == FM_NULL)
+        return false;
+    switch (t->op) {
+    case FM_EXPR_EQ:
+        return fm_value_compare(&hi, &t->lo) < 0 || fm_value_compare(&lo, &t->lo) > 0;
+    case FM_EXPR_GE:
+        return fm_value_compare(&hi, &t->lo) < 0;
+    case FM_EXPR_GT:
+        return fm_value_compare(&hi, &t->lo) <= 0;
+    case FM_EXPR_LE:
+        return fm_value_compare(&lo, &t->lo) > 0;
+    case FM_EXPR_LT:
+        return fm_value_compare(&lo, &t->lo) >= 0;
+    default:
+        return false;
+    }
+}
+
+static bool segment_out(const struct fm_pred *p, const struct fm_view *v, size_t segment)
+{
+    const struct fm_source *source;
+    int64_t start = 0, end, shift = 0;
+    uint64_t min, max;
+
+    if (p->op == FM_PRED_AND) {
+        for (size_t i = 0; i < p->args; i++) {
+            if (segment_out(p->arg[i], v, segment))
+                return true;
+        }
+        return false;
+    }
+    if (p->op != FM_PRED_TEST || p->operand->place != FM_AT_COLUMN
+        || p->operand->id == FM_COL_COUNT || p->operand->id == FM_COL_VALUE)
+        return false;
+    if (fm_store_segment_empty(v->store, segment, p->operand->id, &min, &max))
+        return true;
+    switch (p->operand->type) {
+    case FM_TYPE_TIME:
+    case FM_TYPE_DUR:
+    case FM_TYPE_I64:
+        break;
+    default:
+        return false;
+    }
+    if (p->operand->id == FM_COL_TS) {
+        source = fm_store_source_row(v->store, fm_store_segment_source(v->store, segment));
+        (void)fm_store_start(v->store, &start, &end);
+        shift = source->shift - start;
+    }
+    return ruled_out(p, min, max, shift);
+}
+
+static void clear_rows(struct fm_selection *sel, uint64_t from, uint64_t to)
+{
+    for (; from < to && from % 64 != 0; from++)
+        sel->rows[from / 64] &= ~(UINT64_C(1) << (from % 64));
+    for (; from + 64 <= to; from += 64)
+        sel->rows[from / 64] = 0;
+    for (; from < to; from++)
+        sel->rows[from / 64] &= ~(UINT64_C(1) << (from % 64));
+}
+
+static void prune(struct fm_selection *sel, const struct fm_view *v, const struct fm_pred *p)
+{
+    uint64_t row = 0;
+
+    for (size_t s = 0; s < fm_store_segments(sel->store); s++) {
+        uint64_t n = fm_store_segment_rows(sel->store, s);
+        if (segment_out(p, v, s))
+            clear_rows(sel, row, row + n);
+        row += n;
+    }
+}
+
+enum fm_status fm_rows_where(struct fm_compile *c, struct fm_selection *sel, struct fm_view *v,
+                             struct fm_pred *p, struct fm_error *err)
+{
+    struct fm_reader r;
+    enum fm_status status;
+    uint8_t verdict[FM_BLOCK_ROWS];
+
+    if (fm_pred_always(p))
+        return FM_OK;
+    if (!own_rows(sel) || !fm_pred_nodes(c, p, v) || !fm_operand_nodes(c, v))
+        return fm_error_nomem(err);
+    prune(sel, v, p);
+    fm_reader_init(&r, c, v, sel);
+    fm_reader_need_pred(&r, p);
+    status = fm_reader_start(&r, err);
+    if (status != FM_OK)
+        return status;
+    while (fm_reader_next(&r)) {
+        eval_block(&r, p, verdict);
+        for (uint32_t i = 0; i < r.scan.n; i++) {
+            uint64_t row = r.scan.first_row + r.scan.live[i];
+            if (verdict[i] != FM_YES)
+                sel->rows[row / 64] &= ~(UINT64_C(1) << (row % 64));
+        }
+    }
+    fm_reader_release(&r);
+    return c->arena->oom ? fm_error_nomem(err) : FM_OK;
+}
+
+enum fm_status fm_rows_keep(struct fm_reader *r, struct fm_selection *sel,
+                            bool (*keep)(void *user, struct fm_reader *r, uint32_t place),
+                            void *user, struct fm_error *err)
+{
+    enum fm_status status;
+
+    if (!own_rows(sel))
+        return fm_error_nomem(err);
+    status = fm_reader_start(r, err);
+    if (status != FM_OK)
+        return status;
+    while (fm_reader_next(r)) {
+        for (uint32_t i = 0; i < r->scan.n; i++) {
+            uint64_t row = r->scan.first_row + r->scan.live[i];
+            if (!keep(user, r, r->scan.live[i]))
+                sel->rows[row / 64] &= ~(UINT64_C(1) << (row % 64));
+        }
+    }
+    fm_reader_release(r);
+    return FM_OK;
+}
+
+enum fm_status fm_rows_sum(struct fm_compile *c, struct fm_selection *sel, struct fm_view *v,
+                           uint64_t *rows, struct fm_error *err)
+{
+    struct fm_reader r;
+    enum fm_status status;
+
+    *rows = 0;
+    sel->samples = 0;
+    sel->weight = 0;
+    fm_reader_init(&r, c, v, sel);
+    fm_reader_need_weight(&r);
+    status = fm_reader_start(&r, err);
+    if (status != FM_OK)
+        return status;
+    while (fm_reader_next(&r)) {
+        *rows += r.scan.n;
+        for (uint32_t i = 0; i < r.scan.n; i++) {
+            sel->samples = fm_add_sat_u64(sel->samples, fm_reader_count(&r, r.scan.live[i]));
+            sel->weight += fm_reader_weight(&r, r.scan.live[i]);
+        }
+    }
+    fm_reader_release(&r);
+    return FM_OK;
+}

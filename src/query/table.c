@@ -1,0 +1,240 @@
+/*
+ * table.c - a result table at work: narrow columns, and the list of visible rows.
+ *
+ * Columns are arrays of one kind (128-bit integers, doubles, ids) with a byte of validity; a column
+ * of a kind that a schema does not name is never allocated. Rows are only ever added (by group, and
+ * by `rest` of limit).
+ */
+#include "query/group.h"
+
+#include "util/error.h"
+
+void fm_table_init(struct fm_table *t, struct fm_mem *mem, struct fm_store *store,
+                   const struct fm_schema *schema)
+{
+    *t = (struct fm_table){ .mem = mem, .store = store, .schema = schema };
+}
+
+void fm_table_release(struct fm_table *t)
+{
+    for (size_t c = 0; c < t->columns; c++) {
+        struct fm_cells *cells = &t->cells[c];
+        fm_mem_free(t->mem, cells->i, cells->i_cap * sizeof *cells->i);
+        fm_mem_free(t->mem, cells->f, cells->f_cap * sizeof *cells->f);
+        fm_mem_free(t->mem, cells->id, cells->id_cap * sizeof *cells->id);
+        fm_mem_free(t->mem, cells->valid, cells->valid_cap);
+    }
+    fm_mem_free(t->mem, t->cells, t->column_cap * sizeof *t->cells);
+    fm_mem_free(t->mem, t->order, t->order_cap * sizeof *t->order);
+    fm_mem_free(t->mem, t->paths.parent, t->paths.parent_cap * sizeof *t->paths.parent);
+    fm_mem_free(t->mem, t->paths.label, t->paths.label_cap * sizeof *t->paths.label);
+    fm_mem_free(t->mem, t->paths.depth, t->paths.depth_cap * sizeof *t->paths.depth);
+    fm_mem_free(t->mem, t->paths.rank,
+                t->paths.rank == NULL ? 0 : t->paths.n * sizeof *t->paths.rank);
+    *t = (struct fm_table){ .mem = t->mem };
+}
+
+bool fm_path_add(struct fm_paths *paths, struct fm_mem *mem, uint32_t parent, fm_str label)
+{
+    size_t n = paths->n + 1;
+
+    fm_assert(parent == FM_NONE || parent < paths->n);
+    if (!fm_grow(mem, (void **)&paths->parent, &paths->parent_cap, n, sizeof *paths->parent)
+        || !fm_grow(mem, (void **)&paths->label, &paths->label_cap, n, sizeof *paths->label)
+        || !fm_grow(mem, (void **)&paths->depth, &paths->depth_cap, n, sizeof *paths->depth))
+        return false;
+    paths->parent[paths->n] = parent;
+    paths->label[paths->n] = label;
+    paths->depth[paths->n] = parent == FM_NONE ? 0 : paths->depth[parent] + 1;
+    paths->n = n;
+    return true;
+}
+
+static bool grow_column(struct fm_table *t, size_t c, size_t rows)
+{
+    struct fm_cells *cells = &t->cells[c];
+
+    switch (t->schema->column[c].type) {
+    case FM_CELL_TEXT:
+    case FM_CELL_PATH:
+        return fm_grow(t->mem, (void **)&cells->id, &cells->id_cap, rows, sizeof *cells->id);
+    case FM_CELL_F64:
+        return fm_grow(t->mem, (void **)&cells->f, &cells->f_cap, rows, sizeof *cells->f)
+               && fm_grow(t->mem, (void **)&cells->valid, &cells->valid_cap, rows, 1);
+    default:
+        return fm_grow(t->mem, (void **)&cells->i, &cells->i_cap, rows, sizeof *cells->i)
+               && fm_grow(t->mem, (void **)&cells->valid, &cells->valid_cap, rows, 1);
+    }
+}
+
+uint32_t fm_table_add(struct fm_table *t)
+{
+    uint32_t row = (uint32_t)t->rows;
+    size_t columns = t->schema->n;
+
+    if (t->columns < columns) {
+        size_t old = t->column_cap;
+        if (!fm_grow(t->mem, (void **)&t->cells, &t->column_cap, columns, sizeof *t->cells))
+            return FM_NONE;
+        memset(t->cells + old, 0, (t->column_cap - old) * sizeof *t->cells);
+        t->columns = columns;
+    }
+    if (t->rows >= FM_NONE - 1
+        || !fm_grow(t->mem, (void **)&t->order, &t->order_cap, t->n + 1, sizeof *t->order))
+        return FM_NONE;
+    for (size_t c = 0; c < columns; c++) {
+        if (!grow_column(t, c, t->rows + 1))
+            return FM_NONE;
+        fm_table_null(t, row, c);
+    }
+    t->rows++;
+    t->order[t->n++] = row;
+    t->sorted = false;
+    return row;
+}
+
+void fm_table_null(struct fm_table *t, uint32_t row, size_t col)
+{
+    struct fm_cells *cells = &t->cells[col];
+
+    if (cells->id != NULL)
+        cells->id[row] = FM_NONE;
+    else
+        cells->valid[row] = 0;
+}
+
+bool fm_table_is_null(const struct fm_table *t, uint32_t row, size_t col)
+{
+    const struct fm_cells *cells = &t->cells[col];
+
+    fm_assert(row < t->rows);
+    return cells->id != NULL ? cells->id[row] == FM_NONE : !cells->valid[row];
+}
+
+void fm_table_int(struct fm_table *t, uint32_t row, size_t col, fm_i128 v)
+{
+    fm_assert(t->cells[col].i != NULL);
+    t->cells[col].i[row] = v;
+    t->cells[col].valid[row] = 1;
+}
+
+void fm_table_f64(struct fm_table *t, uint32_t row, size_t col, double v)
+{
+    fm_assert(t->cells[col].f != NULL);
+    t->cells[col].f[row] = v;
+    t->cells[col].valid[row] = v == v;
+}
+
+void fm_table_id(struct fm_table *t, uint32_t row, size_t col, uint32_t id)
+{
+    fm_assert(t->cells[col].id != NULL);
+    t->cells[col].id[row] = id;
+}
+
+bool fm_table_put(struct fm_table *t, uint32_t row, size_t col, const struct fm_value *value)
+{
+    enum fm_cell_type type = t->schema->column[col].type;
+    fm_str id;
+
+    if (value->type == FM_NULL || (value->type == FM_TEXT) != (type == FM_CELL_TEXT)
+        || type == FM_CELL_PATH)
+        return true;
+    if (type == FM_CELL_TEXT) {
+        id = fm_store_str_add(t->store, value->text.s, value->text.n);
+        fm_table_id(t, row, col, id);
+        return id != FM_NONE;
+    }
+    if (type == FM_CELL_F64)
+        fm_table_f64(t, row, col,
+                     value->type == FM_BOOL ? value->b : fm_value_as_f64(value));
+    else if (value->type == FM_F64)
+        fm_table_int(t, row, col, fm_clamp_i64(value->f));
+    else if (value->type == FM_BOOL)
+        fm_table_int(t, row, col, value->b);
+    else
+        fm_table_int(t, row, col,
+                     value->type == FM_I64 ? (fm_i128)value->i : (fm_i128)value->u);
+    return true;
+}
+
+struct fm_value fm_table_value(const struct fm_table *t, uint32_t row, size_t col)
+{
+    const struct fm_cells *cells = &t->cells[col];
+    const char *s;
+    size_t n;
+
+    if (fm_table_is_null(t, row, col))
+        return fm_value_null();
+    switch (t->schema->column[col].type) {
+    case FM_CELL_TEXT:
+        s = fm_store_str(t->store, cells->id[row], &n);
+        return fm_value_text(s, n);
+    case FM_CELL_PATH:
+        return fm_value_null();
+    case FM_CELL_F64:
+        return fm_value_f64(cells->f[row]);
+    case FM_CELL_BOOL:
+        return fm_value_bool(cells->i[row] != 0);
+    default:
+        if (cells->i[row] >= INT64_MIN && cells->i[row] <= INT64_MAX)
+            return fm_value_i64((int64_t)cells->i[row]);
+        if (cells->i[row] >= 0 && cells->i[row] <= (fm_i128)UINT64_MAX)
+            return fm_value_u64((uint64_t)cells->i[row]);
+        return fm_value_f64((double)cells->i[row]);
+    }
+}
+
+/* ------------------------------------------------------------------- where */
+
+struct at {
+    const struct fm_table *t;
+    const struct fm_compile *c;
+    uint32_t row;
+};
+
+static struct fm_value get(void *user, const struct fm_expr *node)
+{
+    const struct at *at = user;
+
+    return fm_table_value(at->t, at->row, at->c->operand[node->ref]->id);
+}
+
+static uint8_t eval(struct at *at, const struct fm_pred *p)
+{
+    uint8_t r = p->op == FM_PRED_OR ? FM_NO : FM_YES;
+    struct fm_value value;
+
+    switch (p->op) {
+    case FM_PRED_CONST:
+        return p->constant;
+    case FM_PRED_AND:
+    case FM_PRED_OR:
+        for (size_t i = 0; i < p->args; i++) {
+            uint8_t a = eval(at, p->arg[i]);
+            r = p->op == FM_PRED_AND ? FM_MIN(r, a) : FM_MAX(r, a);
+        }
+        return r;
+    case FM_PRED_NOT:
+        return (uint8_t)(FM_YES - eval(at, p->arg[0]));
+    case FM_PRED_TEST:
+        value = fm_table_value(at->t, at->row, p->operand->id);
+        return fm_pred_value(p, &value);
+    case FM_PRED_EXPR:
+        value = fm_expr_eval(p->expr, get, at);
+        return value.type == FM_NULL ? FM_NULLISH : fm_value_true(&value) ? FM_YES : FM_NO;
+    default:
+        return FM_NO;
+    }
+}
+
+void fm_table_where(struct fm_table *t, const struct fm_compile *c, const struct fm_pred *p)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->n; i++) {
+        struct at at = { t, c, t->order[i] };
+        if (eval(&at, p) == FM_YES)
+            t->order[n++] = t->order[i];
+    }
+    t->n = n;
+}

@@ -1,0 +1,205 @@
+/*
+ * table.h - result tables: made by group.c, worked on by order.c, printed by write.c.
+ *
+ * A table at work has narrow columns and a list of visible rows: sort and limit change the list
+ * only. Cells are made (struct fm_cell) for the rows that are left when the query ends, so that a
+ * result needs neither store nor query.
+ */
+#ifndef FM_QUERY_TABLE_H
+#define FM_QUERY_TABLE_H
+
+#include "query/pred.h"
+#include "util/map.h"
+#include "util/out.h"
+
+typedef __int128 fm_i128;
+
+/* Call paths: a trie of labels; path 0 has no frames. */
+struct fm_paths {
+    uint32_t *parent;
+    fm_str *label;
+    uint32_t *depth;
+    size_t n, parent_cap, label_cap, depth_cap;
+    uint32_t *rank;              /* place in the order of paths; made by the first sort */
+};
+
+struct fm_cells {
+    fm_i128 *i;                  /* INT, BOOL, ADDRESS */
+    double *f;                   /* F64 */
+    uint32_t *id;                /* TEXT: fm_str, PATH: path; FM_NONE = null */
+    uint8_t *valid;              /* INT, F64 … */
+    size_t i_cap, f_cap, id_cap, valid_cap;
+};
+
+struct fm_table {
+    struct fm_mem *mem;
+    struct fm_store *store;
+    const struct fm_schema *schema;
+    struct fm_cells *cells;      /* one a column */
+    size_t columns, column_cap;
+    size_t rows;                 /* rows that have cells */
+    uint32_t *order;             /* the visible ones, in order */
+    size_t n, order_cap;
+    bool sorted;                 /* by sort keys, then by all key columns */
+    struct fm_paths paths;
+    /* what the header says */
+    const char *event, *unit, *weigh;
+    uint64_t samples;
+    fm_i128 selected, all;       /* weights: denominators of shares */
+    bool exclusive;              /* each row of the store is in one group only */
+};
+
+void fm_table_init(struct fm_table *t, struct fm_mem *mem, struct fm_store *store,
+                   const struct fm_schema *schema);
+void fm_table_release(struct fm_table *t);
+/* A new row of nulls, visible and last; FM_NONE: no memory. */
+uint32_t fm_table_add(struct fm_table *t);
+void fm_table_int(struct fm_table *t, uint32_t row, size_t col, fm_i128 v);
+void fm_table_f64(struct fm_table *t, uint32_t row, size_t col, double v);
+void fm_table_id(struct fm_table *t, uint32_t row, size_t col, uint32_t id);
+/* A value in the form of the column; what does not fit is left null. false: no memory. */
+bool fm_table_put(struct fm_table *t, uint32_t row, size_t col, const struct fm_value *value);
+void fm_table_null(struct fm_table *t, uint32_t row, size_t col);
+bool fm_table_is_null(const struct fm_table *t, uint32_t row, size_t col);
+/* A cell as a value of an expression (integers beyond 64 bits as f64, paths as null). */
+struct fm_value fm_table_value(const struct fm_table *t, uint32_t row, size_t col);
+
+/* ------------------------------------------------------------------- group */
+
+struct fm_group;
+
+/* Compiles `group:`; describes the result in *schema. NULL: logged. */
+struct fm_group *fm_group_compile(struct fm_compile *c, const struct fm_yaml_node *node,
+                                  struct fm_schema *schema);
+
+struct fm_totals {
+    fm_i128 selected, all;       /* weights: after the row steps, and before any */
+    bool known;                  /* selected is settled; else the group's own rows are it */
+    uint64_t samples, rows;      /* of the group: filled by it */
+    double window;               /* seconds, for rate(); 0 = unknown */
+};
+
+/* Groups the selected rows into t (initialised by the caller). */
+enum fm_status fm_group_run(struct fm_compile *c, struct fm_group *group,
+                            const struct fm_selection *sel, struct fm_view *v,
+                            struct fm_totals *totals, struct fm_table *t,
+                            struct fm_error *err);
+
+/* measure.c: keys and measures of a group. */
+enum fm_key_kind { FM_KEY_ROW, FM_KEY_EXPR, FM_KEY_PATH, FM_KEY_LEAF, FM_KEY_ROOT, FM_KEY_ANY };
+
+struct fm_key {
+    enum fm_key_kind kind;
+    const char *name, *full;
+    struct fm_operand *operand;  /* ROW */
+    struct fm_expr *expr;        /* EXPR */
+    enum fm_attr attr;           /* LEAF, ROOT, ANY */
+};
+
+enum fm_agg_kind {
+    FM_AGG_SELF, FM_AGG_TOTAL, FM_AGG_SAMPLES, FM_AGG_ROWS,   /* by node: no second scan */
+    FM_AGG_SELECTED, FM_AGG_ALL, FM_AGG_WINDOW,               /* constants of the run */
+    FM_AGG_COUNT, FM_AGG_SUM, FM_AGG_MIN, FM_AGG_MAX, FM_AGG_AVG, FM_AGG_DISTINCT, FM_AGG_FIRST,
+    FM_AGG_LAST, FM_AGG_PERCENTILE, FM_AGG_STDDEV
+};
+
+struct fm_agg {
+    enum fm_agg_kind kind;
+    double percent;              /* PERCENTILE */
+    const struct fm_expr *arg;   /* from COUNT on */
+};
+
+struct fm_measure {
+    const char *name;
+    struct fm_expr *expr;        /* REF nodes: number of an aggregate */
+};
+
+struct fm_group {
+    struct fm_key *key;
+    size_t keys;
+    struct fm_agg *agg;
+    size_t aggs, agg_cap;
+    struct fm_measure *measure;
+    size_t measures, measure_cap;
+    bool any;                    /* some key is any.X */
+    bool scans;                  /* some aggregate needs the values of rows */
+};
+
+/* ------------------------------------------------------------------- order */
+
+struct fm_sort_key {
+    size_t col;
+    bool descending;
+};
+
+/* Sorts the visible rows by the keys, then by all key columns ascending. FM_NOMEM only. */
+enum fm_status fm_table_sort(struct fm_table *t, const struct fm_sort_key *key, size_t keys,
+                             struct fm_error *err);
+
+struct fm_limit {
+    bool all;                    /* no limit */
+    uint64_t rows;
+    double at;                   /* nearest-rank row to start from, 0..1; < 0: from the top */
+    bool ties;
+    const char *rest;            /* NULL: the others are left out */
+    size_t rest_n;
+    size_t *per;
+    size_t pers;
+};
+
+enum fm_status fm_table_limit(struct fm_table *t, const struct fm_limit *limit,
+                              const struct fm_sort_key *key, size_t keys, struct fm_error *err);
+/* Keeps the visible rows for which p holds. */
+void fm_table_where(struct fm_table *t, const struct fm_compile *c, const struct fm_pred *p);
+
+/* ------------------------------------------------------------------ result */
+
+enum fm_cell_form { FM_FORM_NULL, FM_FORM_INT, FM_FORM_F64, FM_FORM_TEXT, FM_FORM_PATH,
+                    FM_FORM_BOOL, FM_FORM_ADDRESS };
+
+struct fm_cell {
+    enum fm_cell_form form;
+    uint32_t n;                  /* TEXT: bytes; PATH: frames */
+    union {
+        fm_i128 i;
+        double f;
+        const char *text;
+        const char *const *path; /* labels, root first */
+    };
+};
+
+struct fm_result_column {
+    const char *name, *unit, *of;
+    enum fm_cell_type type;
+    bool share;
+};
+
+struct fm_result_table {
+    const char *name, *about, *event, *unit, *weigh;
+    uint64_t samples;
+    fm_i128 selected, all;
+    struct fm_result_column *column;
+    size_t columns;
+    struct fm_cell *cell;        /* [row * columns + col] */
+    size_t rows;
+    const char *separator;
+    bool leaf_first;
+};
+
+struct fm_result {
+    struct fm_mem *mem;
+    struct fm_arena arena;
+    struct fm_result_table *table;
+    size_t tables;
+    struct fm_out text;          /* of fm_result_cell() */
+};
+
+struct fm_result *fm_result_new(struct fm_mem *mem);   /* NULL: no memory */
+/* Makes the visible rows of t a table of the result; `col` picks and orders columns (NULL: all). */
+enum fm_status fm_result_add(struct fm_result *result, const struct fm_query *q,
+                             struct fm_table *t, const size_t *col, size_t cols,
+                             struct fm_error *err);
+void fm_cell_write(const struct fm_result_table *t, const struct fm_cell *cell,
+                   struct fm_out *out);
+
+#endif

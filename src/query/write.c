@@ -1,0 +1,454 @@
+/*
+ * write.c - results as text, CSV, JSON and Markdown.
+ *
+ *     text      header lines (# event, unit, weight; what shares are of), aligned columns; times
+ *               and sizes scaled per column, the unit in the column's head: "self (ms)"
+ *     csv       RFC 4180; one head line with the unit in it: "self (ns)"; raw integers
+ *     json      an array of tables: {query, event, unit, …, columns, rows}; rows are objects, paths
+ *               arrays, integers exact
+ *     markdown  a table with the figures of text
+ *
+ * CSV and JSON never scale or round: they are for programs.
+ */
+#include "query/table.h"
+
+#include "util/error.h"
+#include "util/text.h"
+
+/* ------------------------------------------------------------------- cells */
+
+static void write_int(struct fm_out *out, fm_i128 v)
+{
+    if (v < 0) {
+        fm_out_char(out, '-');
+        fm_out_u128(out, -(fm_u128)v);
+    } else {
+        fm_out_u128(out, (fm_u128)v);
+    }
+}
+
+static void write_path(const struct fm_result_table *t, const struct fm_cell *cell,
+                       struct fm_out *out)
+{
+    for (uint32_t i = 0; i < cell->n; i++) {
+        if (i > 0)
+            fm_out_text(out, t->separator);
+        fm_out_text(out, cell->path[t->leaf_first ? cell->n - 1 - i : i]);
+    }
+}
+
+void fm_cell_write(const struct fm_result_table *t, const struct fm_cell *cell,
+                   struct fm_out *out)
+{
+    switch (cell->form) {
+    case FM_FORM_NULL:
+        break;
+    case FM_FORM_INT:
+        write_int(out, cell->i);
+        break;
+    case FM_FORM_F64:
+        fm_out_f64(out, cell->f);
+        break;
+    case FM_FORM_BOOL:
+        fm_out_text(out, cell->i != 0 ? "true" : "false");
+        break;
+    case FM_FORM_ADDRESS:
+        fm_out_text(out, "0x");
+        fm_out_hex(out, (uint64_t)cell->i);
+        break;
+    case FM_FORM_TEXT:
+        fm_out_bytes(out, cell->text, cell->n);
+        break;
+    case FM_FORM_PATH:
+        write_path(t, cell, out);
+        break;
+    }
+}
+
+static bool is_number(enum fm_cell_type type)
+{
+    return type == FM_CELL_INT || type == FM_CELL_F64;
+}
+
+/* --------------------------------------------------------------------- csv */
+
+static enum fm_status write_csv(const struct fm_result_table *t, struct fm_mem *mem,
+                                struct fm_out *out)
+{
+    struct fm_out cell;
+
+    if (fm_out_init(&cell, mem, NULL) != FM_OK)
+        return FM_NOMEM;
+    for (size_t c = 0; c < t->columns; c++) {
+        const struct fm_result_column *col = &t->column[c];
+        cell.n = 0;
+        fm_out_text(&cell, col->name);
+        if (col->unit[0] != '\0')
+            fm_out_printf(&cell, " (%s)", col->unit);
+        if (c > 0)
+            fm_out_char(out, ',');
+        fm_out_csv(out, cell.buf, cell.n);
+    }
+    fm_out_char(out, '\n');
+    for (size_t r = 0; r < t->rows; r++) {
+        for (size_t c = 0; c < t->columns; c++) {
+            cell.n = 0;
+            fm_cell_write(t, &t->cell[r * t->columns + c], &cell);
+            if (c > 0)
+                fm_out_char(out, ',');
+            fm_out_csv(out, cell.buf, cell.n);
+        }
+        fm_out_char(out, '\n');
+    }
+    fm_out_release(&cell);
+    return FM_OK;
+}
+
+/* -------------------------------------------------------------------- json */
+
+static void json_text(struct fm_out *out, const char *s)
+{
+    fm_out_json(out, s, strlen(s));
+}
+
+static void json_cell(const struct fm_result_table *t, const struct fm_cell *cell,
+                      struct fm_out *out)
+{
+    switch (cell->form) {
+    case FM_FORM_NULL:
+        fm_out_text(out, "null");
+        break;
+    case FM_FORM_TEXT:
+        fm_out_json(out, cell->text, cell->n);
+        break;
+    case FM_FORM_ADDRESS:
+        fm_out_char(out, '"');
+        fm_cell_write(t, cell, out);
+        fm_out_char(out, '"');
+        break;
+    case FM_FORM_PATH:
+        fm_out_char(out, '[');
+        for (uint32_t i = 0; i < cell->n; i++) {
+            if (i > 0)
+                fm_out_char(out, ',');
+            json_text(out, cell->path[t->leaf_first ? cell->n - 1 - i : i]);
+        }
+        fm_out_char(out, ']');
+        break;
+    default:
+        fm_cell_write(t, cell, out);
+        break;
+    }
+}
+
+static void json_columns(const struct fm_result_table *t, struct fm_out *out)
+{
+    static const char *const type[] = { "integer", "number", "text", "path", "bool", "address" };
+
+    fm_out_text(out, "\n  \"columns\": [");
+    for (size_t c = 0; c < t->columns; c++) {
+        const struct fm_result_column *col = &t->column[c];
+        fm_out_text(out, c > 0 ? ",\n    {\"name\": " : "\n    {\"name\": ");
+        json_text(out, col->name);
+        fm_out_printf(out, ", \"type\": \"%s\", \"unit\": ", type[col->type]);
+        json_text(out, col->unit);
+        if (col->share) {
+            fm_out_text(out, ", \"share_of\": ");
+            json_text(out, col->of);
+        }
+        fm_out_char(out, '}');
+    }
+    fm_out_text(out, "],");
+}
+
+static void write_json(const struct fm_result_table *t, struct fm_out *out)
+{
+    fm_out_text(out, "{\"query\": ");
+    json_text(out, t->name);
+    fm_out_text(out, ",\n  \"event\": ");
+    json_text(out, t->event);
+    fm_out_text(out, ", \"unit\": ");
+    json_text(out, t->unit);
+    fm_out_text(out, ", \"weight\": ");
+    json_text(out, t->weigh);
+    fm_out_text(out, ",\n  \"samples\": ");
+    fm_out_u64(out, t->samples);
+    fm_out_text(out, ", \"selected\": ");
+    write_int(out, t->selected);
+    fm_out_text(out, ", \"all\": ");
+    write_int(out, t->all);
+    fm_out_char(out, ',');
+    json_columns(t, out);
+    fm_out_text(out, "\n  \"rows\": [");
+    for (size_t r = 0; r < t->rows; r++) {
+        fm_out_text(out, r > 0 ? ",\n    {" : "\n    {");
+        for (size_t c = 0; c < t->columns; c++) {
+            if (c > 0)
+                fm_out_text(out, ", ");
+            json_text(out, t->column[c].name);
+            fm_out_text(out, ": ");
+            json_cell(t, &t->cell[r * t->columns + c], out);
+        }
+        fm_out_char(out, '}');
+    }
+    fm_out_text(out, "]}");
+}
+
+/* ----------------------------------------------------------- text, markdown */
+
+struct scale {
+    double by;
+    const char *unit;
+    unsigned digits;
+};
+
+/* One scale for a column, by its largest value. */
+static struct scale scale_for(const char *unit, double max, bool whole)
+{
+    static const struct scale ns[] = { { 1e9, "s", 3 }, { 1e6, "ms", 3 }, { 1e3, "us", 3 } };
+    static const struct scale bytes[] = { { 1099511627776.0, "TiB", 3 }, { 1073741824.0, "GiB", 3 },
+                                          { 1048576.0, "MiB", 3 }, { 1024.0, "KiB", 3 } };
+    const struct scale *known = NULL;
+    size_t n = 0;
+
+    if (strcmp(unit, "ns") == 0) {
+        known = ns;
+        n = FM_COUNT(ns);
+    } else if (strcmp(unit, "bytes") == 0) {
+        known = bytes;
+        n = FM_COUNT(bytes);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (max >= known[i].by)
+            return known[i];
+    }
+    return (struct scale){ 1, unit, whole ? 0 : 3 };
+}
+
+static double number_of(const struct fm_cell *cell)
+{
+    return cell->form == FM_FORM_INT ? (double)cell->i : cell->form == FM_FORM_F64 ? cell->f : 0;
+}
+
+static struct scale column_scale(const struct fm_result_table *t, size_t c)
+{
+    double max = 0;
+
+    if (t->column[c].share)
+        return (struct scale){ 0.01, "%", 2 };
+    for (size_t r = 0; r < t->rows; r++) {
+        double v = number_of(&t->cell[r * t->columns + c]);
+        max = FM_MAX(max, v < 0 ? -v : v);
+    }
+    return scale_for(t->column[c].unit, max, t->column[c].type == FM_CELL_INT);
+}
+
+static void scaled_cell(const struct fm_result_table *t, size_t c, const struct scale *scale,
+                        const struct fm_cell *cell, struct fm_out *out)
+{
+    if (cell->form == FM_FORM_NULL)
+        fm_out_char(out, '-');
+    else if (!is_number(t->column[c].type) || (scale->by == 1 && cell->form == FM_FORM_INT))
+        fm_cell_write(t, cell, out);
+    else
+        fm_out_fixed(out, number_of(cell) / scale->by, scale->digits);
+}
+
+static void head_cell(const struct fm_result_column *col, const struct scale *scale,
+                      struct fm_out *out)
+{
+    const char *unit = is_number(col->type) ? scale->unit : col->unit;
+
+    fm_out_text(out, col->name);
+    if (unit[0] != '\0' && strcmp(unit, col->name) != 0)
+        fm_out_printf(out, " (%s)", unit);
+}
+
+static void weight_text(const struct fm_result_table *t, fm_i128 v, struct fm_out *out)
+{
+    struct scale scale = scale_for(t->unit, (double)v, true);
+
+    if (scale.by == 1)
+        write_int(out, v);
+    else
+        fm_out_fixed(out, (double)v / scale.by, scale.digits);
+    fm_out_printf(out, "%s%s", scale.unit[0] != '\0' ? " " : "", scale.unit);
+}
+
+static void write_head(const struct fm_result_table *t, const char *lead, const char *end,
+                       struct fm_out *out)
+{
+    static const char *const base[] = { "selected", "all" };
+    char buf[32];
+
+    fm_out_printf(out, "%s%s: event %s, weight %s", lead, t->name, t->event, t->weigh);
+    if (t->unit[0] != '\0')
+        fm_out_printf(out, " in %s", t->unit);
+    fm_out_printf(out, ", %s samples%s\n", fm_text_commas(t->samples, buf), end);
+    for (size_t b = 0; b < FM_COUNT(base); b++) {
+        bool any = false;
+        for (size_t c = 0; c < t->columns; c++) {
+            if (!t->column[c].share || strcmp(t->column[c].of, base[b]) != 0)
+                continue;
+            fm_out_printf(out, "%s%s", any ? ", " : lead, t->column[c].name);
+            any = true;
+        }
+        if (!any)
+            continue;
+        fm_out_printf(out, ": of %s = ", base[b]);
+        weight_text(t, b == 0 ? t->selected : t->all, out);
+        fm_out_printf(out, "%s\n", end);
+    }
+}
+
+#define MAX_PAD 60
+
+static enum fm_status write_text(const struct fm_result_table *t, struct fm_mem *mem,
+                                 struct fm_out *out)
+{
+    size_t bytes = (t->columns + 1) * sizeof(struct scale);
+    size_t *width = fm_mem_zalloc(mem, (t->columns + 1) * sizeof *width);
+    struct scale *scale = fm_mem_alloc(mem, bytes);
+    struct fm_out cell = { .mem = mem };
+    enum fm_status status = FM_NOMEM;
+
+    if (width == NULL || scale == NULL || fm_out_init(&cell, mem, NULL) != FM_OK)
+        goto out;
+    for (size_t c = 0; c < t->columns; c++) {
+        scale[c] = column_scale(t, c);
+        for (size_t r = 0; r <= t->rows; r++) {
+            cell.n = 0;
+            if (r == t->rows)
+                head_cell(&t->column[c], &scale[c], &cell);
+            else
+                scaled_cell(t, c, &scale[c], &t->cell[r * t->columns + c], &cell);
+            width[c] = FM_MAX(width[c], fm_utf8_width(cell.buf, cell.n));
+        }
+        if (!is_number(t->column[c].type))
+            width[c] = FM_MIN(width[c], (size_t)MAX_PAD);
+    }
+    write_head(t, "# ", "", out);
+    for (size_t r = 0; r <= t->rows; r++) {
+        for (size_t c = 0; c < t->columns; c++) {
+            size_t w, pad;
+            cell.n = 0;
+            if (r == 0)
+                head_cell(&t->column[c], &scale[c], &cell);
+            else
+                scaled_cell(t, c, &scale[c], &t->cell[(r - 1) * t->columns + c], &cell);
+            w = fm_utf8_width(cell.buf, cell.n);
+            pad = w < width[c] ? width[c] - w : 0;
+            if (c > 0)
+                fm_out_text(out, "  ");
+            if (is_number(t->column[c].type))
+                fm_out_pad(out, ' ', pad);
+            fm_out_bytes(out, cell.buf, cell.n);
+            if (!is_number(t->column[c].type) && c + 1 < t->columns)
+                fm_out_pad(out, ' ', pad);
+        }
+        fm_out_char(out, '\n');
+    }
+    status = cell.status;
+out:
+    fm_out_release(&cell);
+    fm_mem_free(mem, width, width == NULL ? 0 : (t->columns + 1) * sizeof *width);
+    fm_mem_free(mem, scale, scale == NULL ? 0 : bytes);
+    return status;
+}
+
+static void markdown_bytes(struct fm_out *out, const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (s[i] == '|' || s[i] == '\\' || s[i] == '<' || s[i] == '*' || s[i] == '_'
+            || s[i] == '`')
+            fm_out_char(out, '\\');
+        fm_out_char(out, s[i] == '\n' ? ' ' : s[i]);
+    }
+}
+
+static void markdown_row(const struct fm_result_table *t, const struct scale *scale,
+                         const struct fm_cell *row, struct fm_out *cell, struct fm_out *out)
+{
+    fm_out_char(out, '|');
+    for (size_t c = 0; c < t->columns; c++) {
+        cell->n = 0;
+        if (row == NULL)
+            head_cell(&t->column[c], &scale[c], cell);
+        else
+            scaled_cell(t, c, &scale[c], &row[c], cell);
+        fm_out_char(out, ' ');
+        markdown_bytes(out, cell->buf, cell->n);
+        fm_out_text(out, " |");
+    }
+    fm_out_char(out, '\n');
+}
+
+static enum fm_status write_markdown(const struct fm_result_table *t, struct fm_mem *mem,
+                                     struct fm_out *out)
+{
+    size_t bytes = (t->columns + 1) * sizeof(struct scale);
+    struct scale *scale = fm_mem_alloc(mem, bytes);
+    struct fm_out cell = { .mem = mem };
+    enum fm_status status = FM_NOMEM;
+
+    if (scale == NULL || fm_out_init(&cell, mem, NULL) != FM_OK)
+        goto out;
+    for (size_t c = 0; c < t->columns; c++)
+        scale[c] = column_scale(t, c);
+    write_head(t, "", "  ", out);
+    fm_out_char(out, '\n');
+    markdown_row(t, scale, NULL, &cell, out);
+    fm_out_char(out, '|');
+    for (size_t c = 0; c < t->columns; c++)
+        fm_out_text(out, is_number(t->column[c].type) ? " ---: |" : " --- |");
+    fm_out_char(out, '\n');
+    for (size_t r = 0; r < t->rows; r++)
+        markdown_row(t, scale, &t->cell[r * t->columns], &cell, out);
+    status = cell.status;
+out:
+    fm_out_release(&cell);
+    fm_mem_free(mem, scale, scale == NULL ? 0 : bytes);
+    return status;
+}
+
+/* -------------------------------------------------------------------- all */
+
+enum fm_status fm_result_write(const struct fm_result *result, const char *format,
+                               const struct fm_sink *sink, struct fm_error *err)
+{
+    static const char *const known[] = { "text", "csv", "json", "markdown" };
+    enum fm_status status = FM_OK;
+    struct fm_out out;
+    size_t form = 0;
+
+    while (form < FM_COUNT(known) && strcmp(format, known[form]) != 0)
+        form++;
+    if (form == FM_COUNT(known))
+        return fm_error_set(err, FM_CONFIG,
+                            "no result format '%s': text, csv, json or markdown", format);
+    if (fm_out_init(&out, result->mem, sink) != FM_OK)
+        return fm_error_nomem(err);
+    if (form == 2)
+        fm_out_char(&out, '[');
+    for (size_t i = 0; i < result->tables && status == FM_OK; i++) {
+        const struct fm_result_table *t = &result->table[i];
+        if (i > 0)
+            fm_out_text(&out, form == 2 ? ",\n" : "\n");
+        if (form == 0)
+            status = write_text(t, result->mem, &out);
+        else if (form == 1)
+            status = write_csv(t, result->mem, &out);
+        else if (form == 2)
+            write_json(t, &out);
+        else
+            status = write_markdown(t, result->mem, &out);
+    }
+    if (form == 2)
+        fm_out_text(&out, "]\n");
+    if (status == FM_OK)
+        status = fm_out_finish(&out, err);
+    else
+        fm_error_nomem(err);
+    fm_out_release(&out);
+    return status;
+}
