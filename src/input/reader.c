@@ -228,34 +228,31 @@ static enum fm_status finish_line(struct fm_reader *reader, struct fm_error *err
     }
 }
 
-enum fm_status fm_reader_line(struct fm_reader *reader, size_t max, const char **line, size_t *n,
-                              uint64_t *offset, bool *cut, bool *end, struct fm_error *err)
+/* The line p[0..length) with its \n behind: takes it, cuts \r and what is longer than max. */
+static inline void take_line(struct fm_reader *reader, const unsigned char *p, size_t length,
+                             size_t max, size_t *n, bool *cut)
+{
+    fm_window_consume(reader->window, length + 1);
+    if (length > 0 && p[length - 1] == '\r')
+        length--;
+    *cut = length > max;
+    *n = FM_MIN(length, max);
+}
+
+/* A line that may not end within the window. */
+static enum fm_status line_slowly(struct fm_reader *reader, size_t max, size_t limit,
+                                  const char **line, size_t *n, bool *cut, bool *end,
+                                  struct fm_error *err)
 {
     const unsigned char *p;
-    size_t have, seen = 0, limit;
-    *line = "";
-    *n = 0;
-    *cut = *end = false;
-    if (!fm_add_size(max, 2, &limit)) /* the line and its \r\n */
-        limit = SIZE_MAX;
-    if (reader->in_line) {
-        enum fm_status status = finish_line(reader, err);
-        if (status != FM_OK)
-            return status;
-    }
-    *offset = reader->window->offset;
+    size_t have, seen = 0;
     for (;;) {
         enum fm_status status = fm_reader_peek(reader, seen + 1, &p, &have, err);
         size_t look = FM_MIN(have, limit);
         const unsigned char *nl = look > seen ? memchr(p + seen, '\n', look - seen) : NULL;
         *line = (const char *)p;
         if (nl != NULL) {
-            size_t length = (size_t)(nl - p);
-            fm_window_consume(reader->window, length + 1);
-            if (length > 0 && p[length - 1] == '\r')
-                length--;
-            *cut = length > max;
-            *n = FM_MIN(length, max);
+            take_line(reader, p, (size_t)(nl - p), max, n, cut);
             return FM_OK;
         }
         if (look == limit) {
@@ -276,4 +273,32 @@ enum fm_status fm_reader_line(struct fm_reader *reader, size_t max, const char *
         }
         seen = look;
     }
+}
+
+enum fm_status fm_reader_line(struct fm_reader *reader, size_t max, const char **line, size_t *n,
+                              uint64_t *offset, bool *cut, bool *end, struct fm_error *err)
+{
+    struct fm_window *w = reader->window;
+    size_t limit; /* the line and its \r\n */
+    *line = "";
+    *n = 0;
+    *cut = *end = false;
+    if (!fm_add_size(max, 2, &limit))
+        limit = SIZE_MAX;
+    if (FM_UNLIKELY(reader->in_line)) {
+        enum fm_status status = finish_line(reader, err);
+        if (status != FM_OK)
+            return status;
+    }
+    *offset = w->offset;
+    size_t look = FM_MIN(fm_window_have(w), limit);
+    if (FM_LIKELY(look > 0)) {
+        const unsigned char *p = w->data + w->pos, *nl = memchr(p, '\n', look);
+        if (FM_LIKELY(nl != NULL)) {
+            *line = (const char *)p;
+            take_line(reader, p, (size_t)(nl - p), max, n, cut);
+            return FM_OK;
+        }
+    }
+    return line_slowly(reader, max, limit, line, n, cut, end, err);
 }

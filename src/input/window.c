@@ -109,13 +109,6 @@ enum fm_status fm_window_peek(struct fm_window *window, size_t need, const unsig
     return status;
 }
 
-void fm_window_consume(struct fm_window *window, size_t n)
-{
-    fm_assert(n <= fm_window_have(window));
-    window->pos += n;
-    window->offset += n;
-}
-
 void fm_window_seek(struct fm_window *window, uint64_t offset)
 {
     /* Memory begins at 0, and may have been sought past its end. */

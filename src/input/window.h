@@ -67,10 +67,16 @@ static inline size_t fm_window_have(const struct fm_window *window)
     return window->end - window->pos;
 }
 
+static inline void fm_window_consume(struct fm_window *window, size_t n)
+{
+    fm_assert(n <= fm_window_have(window));
+    window->pos += n;
+    window->offset += n;
+}
+
 /* fm_reader_peek() for a window. On failure *data and *n still tell what is there. */
 enum fm_status fm_window_peek(struct fm_window *window, size_t need, const unsigned char **data,
                               size_t *n, struct fm_error *err);
-void fm_window_consume(struct fm_window *window, size_t n);
 /* Only over a stage that can seek, or memory. */
 void fm_window_seek(struct fm_window *window, uint64_t offset);
 uint64_t fm_window_raw(const struct fm_window *window);

@@ -6,9 +6,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -385,6 +387,65 @@ START_TEST(readers_share_an_input)
 }
 END_TEST
 
+static void ignore_signal(int number)
+{
+    (void)number;
+}
+
+START_TEST(signals_do_not_end_reads)
+{
+    struct sigaction action = { .sa_handler = ignore_signal }; /* no SA_RESTART */
+    struct itimerval every = { { 0, 2000 }, { 0, 2000 } }, never = { { 0, 0 }, { 0, 0 } };
+    struct fm_input *input;
+    size_t n = 0;
+    int fd[2];
+    ck_assert_int_eq(pipe(fd), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (size_t at = 0; at < SHORT; at += SHORT / 10) {
+            usleep(10000);
+            n += (size_t)write(fd[1], sample + at, SHORT / 10);
+        }
+        _exit(n == SHORT ? 0 : 1);
+    }
+    close(fd[1]);
+    ck_assert_int_ge(dup2(fd[0], STDIN_FILENO), 0);
+    close(fd[0]);
+    ck_assert_int_eq(sigaction(SIGALRM, &action, NULL), 0);
+    ck_assert_int_eq(setitimer(ITIMER_REAL, &every, NULL), 0);
+    ck_assert_int_eq(fm_input_open(ctx, "-", &input, NULL), FM_OK);
+    enum fm_status status = read_through(input, 100, &n, NULL);
+    setitimer(ITIMER_REAL, &never, NULL);
+    feed_end(pid);
+    ck_assert_int_eq(status, FM_OK);
+    ck_assert_uint_eq(n, SHORT);
+    fm_input_free(input);
+}
+END_TEST
+
+static bool stop_after(void *user, uint64_t done, uint64_t total)
+{
+    uint64_t *last = user;
+    bool forward = done >= *last && done <= total;
+    *last = done;
+    return forward && done < 50000;
+}
+
+START_TEST(spooling_can_be_cancelled)
+{
+    size_t zn;
+    uint64_t last = 0;
+    unsigned char *z = test_pack("zstd", sample, SAMPLE, &zn);
+    struct fm_input *input = open_memory(z, zn);
+    ck_assert_uint_eq(fm_input_raw_size(input), zn);
+    fm_ctx_set_progress(ctx, stop_after, &last);
+    ck_assert_int_eq(fm_input_seekable(input, NULL), FM_CANCELLED);
+    ck_assert_uint_ge(last, 50000);
+    fm_input_free(input);
+    free(z);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("reader");
@@ -402,6 +463,8 @@ int main(void)
     tcase_add_test(t, fifos_are_pipes);
     tcase_add_loop_test(t, every_allocation_may_fail, 0, PACK_KINDS + 1);
     tcase_add_test(t, readers_share_an_input);
+    tcase_add_test(t, signals_do_not_end_reads);
+    tcase_add_test(t, spooling_can_be_cancelled);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
