@@ -1,19 +1,20 @@
 /*
  * calltree.c - a selection as one call tree: stacks merged by label, pseudo frames included.
  *
- *   1 gather   one scan: rows add into cells (group, tree node). A group is one combination of
- *              pseudo frames; consecutive rows with the same texts stay in the same group.
- *   2 merge    group by group, each cell climbs the store's tree to the first ancestor that the
- *              group has mapped already, and comes down again adding children by label. Every
- *              (group, node) is mapped once; brothers of one label (two addresses of a function)
- *              become one node.
- *   3 order    labels are ranked bytewise; nodes are distributed in descending rank, each to the
- *              front of its parent's list, so that lists ascend; a walk down those lists numbers
- *              nodes in DFS pre-order.
+ *   1 gather   one scan: rows add into cells (group, recorded stack). A group is one combination of
+ *              pseudo frames; consecutive rows with the same texts stay in the same group. A group
+ *              finds its cells through a hash map, and through an array by stack once it has a row
+ *              for every DENSE-th stack: then the array costs less than what it saves.
+ *   2 merge    group by group, cells in order of tree nodes: each climbs the store's tree to the
+ *              first ancestor that the group has mapped already, and comes down again adding
+ *              children by label. Every (group, node) is mapped once; brothers of one label (two
+ *              addresses of a function) become one node.
+ *   3 order    labels are ranked bytewise, the children of each node sorted by rank; a walk down
+ *              those lists numbers nodes in DFS pre-order.
  *   4 sum      cells go to their nodes; backwards over the pre-order, children add to parents.
  *
- * All passes are linear but the ranking of distinct labels; nothing recurses. Children are found
- * in the parent's list, and through a hash map once a node has more than MANY of them.
+ * All passes are linear but for sorting cells, labels and brothers; nothing recurses. Children are
+ * found in the parent's list, and through a hash map once a node has more than MANY of them.
  */
 #include "store/select.h"
 
@@ -22,6 +23,8 @@
 #include <stdlib.h>
 
 #define MANY 12u
+#define DENSE 8u
+#define AHEAD 12u
 #define BIG ((size_t)2 << 20)
 
 /* A growing array in mapped memory once it is large: first touch costs less there. */
@@ -66,19 +69,25 @@ static bool big_grow(struct fm_mem *mem, struct big *b, size_t used, size_t need
     return true;
 }
 
-/* What rows of one (group, tree node) sum to. */
+/* What rows of one (group, stack) are: where they belong ... */
 struct cell {
-    uint32_t group, node;
+    uint32_t stack;     /* append id */
     uint32_t next;      /* of the same group */
-    uint32_t out;       /* merged node */
-    uint64_t samples;
+    uint32_t out;       /* merged node; FM_NONE: stack edits drop it */
+};
+
+/* ... and sum to. Apart from it, because only this is touched row by row. */
+struct sum {
     fm_u128 weight;
+    uint64_t samples;
 };
 
 struct group {
-    uint32_t texts;     /* place in `text`: one per pseudo frame */
-    uint32_t next;      /* of the same hash */
+    uint32_t texts;       /* place in `text`: one per pseudo frame */
+    uint32_t next;        /* of the same hash */
     uint32_t first, last; /* its cells */
+    uint64_t rows;
+    uint32_t *dense;      /* by stack: cell + 1; NULL: by the map */
 };
 
 /* A merged node under construction. */
@@ -97,9 +106,10 @@ struct maker {
     struct fm_scan scan;
     struct fm_pseudo_labels pseudo;
     size_t weight, count, stack;      /* places in the scan */
-    struct big cell, group, text, kid, path;
+    struct big cell, sum, group, text, kid, path, list;
     size_t cells, groups, kids;
     struct fm_map cell_of, group_of, child;
+    size_t stacks;                    /* append ids */
     const struct fm_tree_node *tree;
     size_t nodes;
     fm_str *label;                    /* by frame */
@@ -108,6 +118,7 @@ struct maker {
 };
 
 #define CELL(m) ((struct cell *)(m)->cell.p)
+#define SUM(m) ((struct sum *)(m)->sum.p)
 #define GROUP(m) ((struct group *)(m)->group.p)
 #define TEXT(m) ((fm_str *)(m)->text.p)
 #define KID(m) ((struct kid *)(m)->kid.p)
@@ -139,50 +150,93 @@ static uint32_t find_group(struct maker *m, const fm_str *text)
     group->texts = (uint32_t)(m->groups * n);
     group->next = (uint32_t)*slot;
     group->first = group->last = FM_NONE;
+    group->rows = 0;
+    group->dense = NULL;
     if (n > 0)
         memcpy(TEXT(m) + group->texts, text, bytes);
     *slot = ++m->groups;
     return (uint32_t)m->groups - 1;
 }
 
-static struct cell *find_cell(struct maker *m, uint32_t group, uint32_t node)
+/* Gives a group its array. */
+static bool make_dense(struct maker *m, struct group *g)
 {
-    bool fresh;
-    uint64_t *slot = fm_map_put(&m->cell_of, (uint64_t)group << 32 | node, &fresh);
-    struct cell *cell;
-    struct group *g;
-    if (slot == NULL)
-        return NULL;
-    if (!fresh)
-        return &CELL(m)[*slot];
-    if (!big_grow(m->mem, &m->cell, m->cells * sizeof *cell, (m->cells + 1) * sizeof *cell))
-        return NULL;
-    *slot = m->cells++;
-    cell = &CELL(m)[*slot];
-    *cell = (struct cell){.group = group, .node = node, .next = FM_NONE};
-    g = &GROUP(m)[group];
-    if (g->last == FM_NONE)
-        g->first = (uint32_t)*slot;
-    else
-        CELL(m)[g->last].next = (uint32_t)*slot;
-    g->last = (uint32_t)*slot;
-    return cell;
+    uint32_t c;
+    g->dense = big_alloc(m->mem, m->stacks * sizeof *g->dense);
+    if (g->dense == NULL)
+        return false;
+    memset(g->dense, 0, m->stacks * sizeof *g->dense);
+    for (c = g->first; c != FM_NONE; c = CELL(m)[c].next)
+        g->dense[CELL(m)[c].stack] = c + 1;
+    return true;
 }
 
-/* The rows of the scan's current block. */
+static bool add_cell(struct maker *m, struct group *g, uint32_t stack)
+{
+    size_t n = m->cells;
+    if (n >= FM_NONE - 1 ||
+        !big_grow(m->mem, &m->cell, n * sizeof(struct cell), (n + 1) * sizeof(struct cell)) ||
+        !big_grow(m->mem, &m->sum, n * sizeof(struct sum), (n + 1) * sizeof(struct sum)))
+        return false;
+    CELL(m)[n] = (struct cell){.stack = stack, .next = FM_NONE};
+    SUM(m)[n] = (struct sum){0, 0};
+    if (g->last == FM_NONE)
+        g->first = (uint32_t)n;
+    else
+        CELL(m)[g->last].next = (uint32_t)n;
+    g->last = (uint32_t)n;
+    m->cells++;
+    return true;
+}
+
+/* The sum for a stack of a group; NULL: no memory. */
+static struct sum *find_sum(struct maker *m, uint32_t group, uint32_t stack)
+{
+    struct group *g = &GROUP(m)[group];
+    uint64_t *slot;
+    bool fresh;
+    fm_assert(stack < m->stacks);
+    g->rows++;
+    if (g->dense == NULL && g->rows >= m->stacks / DENSE && !make_dense(m, g))
+        return NULL;
+    if (g->dense != NULL) {
+        if (g->dense[stack] == 0) {
+            if (!add_cell(m, g, stack))
+                return NULL;
+            g->dense[stack] = (uint32_t)m->cells;
+        }
+        return &SUM(m)[g->dense[stack] - 1];
+    }
+    slot = fm_map_put(&m->cell_of, (uint64_t)group << 32 | stack, &fresh);
+    if (slot == NULL)
+        return NULL;
+    if (fresh) {
+        if (!add_cell(m, g, stack))
+            return NULL;
+        *slot = m->cells - 1;
+    }
+    return &SUM(m)[*slot];
+}
+
+static void look_ahead(const struct maker *m, uint32_t group, uint32_t stack)
+{
+    const uint32_t *dense = GROUP(m)[group].dense;
+    if (dense != NULL)
+        __builtin_prefetch(&dense[stack]);
+}
+
+/* The rows of the scan's current block. A row without a stack has 0 there: the root. */
 static bool gather_block(struct maker *m, fm_str *last, uint32_t *group)
 {
     const struct fm_scan *scan = &m->scan;
+    const uint64_t *stack = scan->value[m->stack], *count = scan->value[m->count];
+    const uint64_t *weight = scan->value[m->weight];
     uint32_t i;
     size_t k;
     for (i = 0; i < scan->n; i++) {
         uint32_t place = scan->live[i];
-        uint32_t node = fm_selection_node(m->sel, fm_scan_valid(scan, m->stack, place),
-                                          scan->value[m->stack][place]);
         bool same = *group != FM_NONE;
-        struct cell *cell;
-        if (node == FM_NONE)
-            continue;
+        struct sum *sum;
         for (k = 0; k < m->pseudo.n; k++) {
             fm_str text = fm_pseudo_label(&m->pseudo, scan, k, place);
             same = same && text == last[k];
@@ -192,11 +246,13 @@ static bool gather_block(struct maker *m, fm_str *last, uint32_t *group)
             return false;
         if (!same)
             *group = find_group(m, last);
-        cell = *group == FM_NONE ? NULL : find_cell(m, *group, node);
-        if (cell == NULL)
+        if (*group != FM_NONE && i + AHEAD < scan->n)
+            look_ahead(m, *group, (uint32_t)stack[scan->live[i + AHEAD]]);
+        sum = *group == FM_NONE ? NULL : find_sum(m, *group, (uint32_t)stack[place]);
+        if (sum == NULL)
             return false;
-        cell->samples = fm_add_sat_u64(cell->samples, scan->value[m->count][place]);
-        cell->weight += scan->value[m->weight][place];
+        sum->samples = fm_add_sat_u64(sum->samples, count[place]);
+        sum->weight += weight[place];
     }
     return true;
 }
@@ -306,23 +362,55 @@ static uint32_t merge_texts(struct maker *m, uint32_t out, const fm_str *text, s
     return out;
 }
 
+static int by_value(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The cells of a group as node << 32 | cell, in order of nodes: then all arrays by node are walked
+ * front to back, and merged nodes come in pre-order as well. */
+static bool order_cells(struct maker *m, uint32_t g, size_t *n)
+{
+    uint64_t *list;
+    uint32_t c;
+    *n = 0;
+    for (c = GROUP(m)[g].first; c != FM_NONE; c = CELL(m)[c].next)
+        ++*n;
+    if (!big_grow(m->mem, &m->list, 0, *n * sizeof *list))
+        return false;
+    list = m->list.p;
+    *n = 0;
+    for (c = GROUP(m)[g].first; c != FM_NONE; c = CELL(m)[c].next) {
+        uint32_t node = fm_selection_node(m->sel, true, CELL(m)[c].stack);
+        CELL(m)[c].out = FM_NONE;
+        if (node != FM_NONE)
+            list[(*n)++] = (uint64_t)node << 32 | c;
+    }
+    if (*n > 0)
+        qsort(list, *n, sizeof *list, by_value);
+    return true;
+}
+
 static bool merge_group(struct maker *m, uint32_t g)
 {
     const struct fm_selection *sel = m->sel;
     const fm_str *text = m->pseudo.n > 0 ? TEXT(m) + GROUP(m)[g].texts : NULL;
-    uint32_t c, out = merge_texts(m, 0, text, sel->prepends);
-    if (out == FM_NONE)
+    uint32_t out = merge_texts(m, 0, text, sel->prepends);
+    size_t n, i;
+    if (out == FM_NONE || !order_cells(m, g, &n))
         return false;
     m->stamp[0] = g + 1;
     m->merged[0] = out;
-    for (c = GROUP(m)[g].first; c != FM_NONE; c = CELL(m)[c].next) {
-        out = merge_stack(m, CELL(m)[c].node, g + 1);
+    for (i = 0; i < n; i++) {
+        uint64_t item = ((const uint64_t *)m->list.p)[i];
+        out = merge_stack(m, (uint32_t)(item >> 32), g + 1);
         if (out != FM_NONE)
             out = merge_texts(m, out, sel->appends > 0 ? text + sel->prepends : NULL,
                               sel->appends);
         if (out == FM_NONE)
             return false;
-        CELL(m)[c].out = out;
+        CELL(m)[(uint32_t)item].out = out;
     }
     return true;
 }
@@ -336,6 +424,10 @@ static bool merge(struct maker *m)
     if (m->merged == NULL || m->stamp == NULL)
         return false;
     memset(m->stamp, 0, bytes);
+    /* With one group there are at most as many nodes as in the tree, plus its texts. */
+    if (m->groups == 1 && m->cells * DENSE > m->nodes &&
+        !big_grow(m->mem, &m->kid, 0, (m->nodes + m->pseudo.n) * sizeof(struct kid)))
+        return false;
     if (add_kid(m, FM_NONE, 0, FM_NONE, FM_FRAME_SYNTHETIC) == FM_NONE)
         return false;
     for (g = 0; g < m->groups; g++) {
@@ -360,10 +452,10 @@ static int by_bytes(const void *a, const void *b)
     return c != 0 ? c : (x->n > y->n) - (x->n < y->n);
 }
 
-/* rank[label] = place of the label among the used ones in byte order; *n = how many there are. */
-static bool rank_labels(struct maker *m, uint32_t *rank, size_t *n)
+/* rank[label] = place of the label among the used ones in byte order. */
+static bool rank_labels(struct maker *m, uint32_t *rank)
 {
-    size_t i, used = 0;
+    size_t i, used = 0, n;
     struct text *text;
     for (i = 1; i < m->kids; i++) {
         if (rank[KID(m)[i].label] == FM_NONE) {
@@ -371,7 +463,7 @@ static bool rank_labels(struct maker *m, uint32_t *rank, size_t *n)
             used++;
         }
     }
-    *n = used;
+    n = used;
     text = big_alloc(m->mem, used * sizeof *text);
     if (text == NULL)
         return false;
@@ -383,7 +475,7 @@ static bool rank_labels(struct maker *m, uint32_t *rank, size_t *n)
         text[used].s = fm_store_str(m->sel->store, (fm_str)i, &text[used].n);
         used++;
     }
-    fm_assert(used == *n);
+    fm_assert(used == n);
     qsort(text, used, sizeof *text, by_bytes);
     for (i = 0; i < used; i++)
         rank[text[i].id] = (uint32_t)i;
@@ -391,40 +483,51 @@ static bool rank_labels(struct maker *m, uint32_t *rank, size_t *n)
     return true;
 }
 
-/* Rebuilds the lists of children in byte order of labels: a counting sort by rank, then every node
- * to the front of its parent's list, largest first. */
+/* Puts the children of a node in order of rank. */
+static bool sort_children(struct maker *m, uint32_t parent, const uint32_t *rank)
+{
+    struct kid *kid = m->kid.p;
+    size_t n = 0, i, k;
+    uint64_t *list;
+    uint32_t c;
+    if (!big_grow(m->mem, &m->list, 0, kid[parent].kids * sizeof *list))
+        return false;
+    list = m->list.p;
+    for (c = kid[parent].first; c != FM_NONE; c = kid[c].next)
+        list[n++] = (uint64_t)rank[kid[c].label] << 32 | c;
+    fm_assert(n == kid[parent].kids);
+    if (n > 2 * MANY) {
+        qsort(list, n, sizeof *list, by_value);
+    } else {
+        for (i = 1; i < n; i++) {
+            uint64_t item = list[i];
+            for (k = i; k > 0 && list[k - 1] > item; k--)
+                list[k] = list[k - 1];
+            list[k] = item;
+        }
+    }
+    kid[parent].first = (uint32_t)list[0];
+    for (i = 0; i < n; i++)
+        kid[(uint32_t)list[i]].next = i + 1 < n ? (uint32_t)list[i + 1] : FM_NONE;
+    return true;
+}
+
 static bool sort_kids(struct maker *m)
 {
-    size_t strings = fm_store_strings(m->sel->store), n = 0, i;
-    uint32_t *rank = big_alloc(m->mem, strings * sizeof *rank), *start = NULL;
-    uint32_t *order = big_alloc(m->mem, m->kids * sizeof *order);
+    size_t strings = fm_store_strings(m->sel->store), i;
+    uint32_t *rank = big_alloc(m->mem, strings * sizeof *rank);
     bool ok = false;
-    if (rank == NULL || order == NULL)
-        goto out;
+    if (rank == NULL)
+        return false;
     memset(rank, 0xff, strings * sizeof *rank);
-    if (!rank_labels(m, rank, &n))
+    if (!rank_labels(m, rank))
         goto out;
-    start = fm_mem_zalloc(m->mem, (n + 1) * sizeof *start);
-    if (start == NULL)
-        goto out;
-    for (i = 1; i < m->kids; i++)
-        start[rank[KID(m)[i].label] + 1]++;
-    for (i = 0; i < n; i++)
-        start[i + 1] += start[i];
-    for (i = 1; i < m->kids; i++)
-        order[start[rank[KID(m)[i].label]]++] = (uint32_t)i;
-    for (i = 0; i < m->kids; i++)
-        KID(m)[i].first = FM_NONE;
-    for (i = m->kids - 1; i > 0; i--) {
-        struct kid *kid = &KID(m)[order[i - 1]];
-        kid->next = KID(m)[kid->parent].first;
-        KID(m)[kid->parent].first = order[i - 1];
+    for (i = 0; i < m->kids; i++) {
+        if (KID(m)[i].kids > 1 && !sort_children(m, (uint32_t)i, rank))
+            goto out;
     }
     ok = true;
 out:
-    if (start != NULL)
-        fm_mem_free(m->mem, start, (n + 1) * sizeof *start);
-    big_free(m->mem, order, m->kids * sizeof *order);
     big_free(m->mem, rank, strings * sizeof *rank);
     return ok;
 }
@@ -466,9 +569,12 @@ static void sum(struct maker *m, struct fm_calltree *tree)
 {
     size_t i;
     for (i = 0; i < m->cells; i++) {
-        struct fm_call_node *node = &tree->node[KID(m)[CELL(m)[i].out].kids];
-        node->self += CELL(m)[i].weight;
-        node->self_samples = fm_add_sat_u64(node->self_samples, CELL(m)[i].samples);
+        struct fm_call_node *node;
+        if (CELL(m)[i].out == FM_NONE)
+            continue;
+        node = &tree->node[KID(m)[CELL(m)[i].out].kids];
+        node->self += SUM(m)[i].weight;
+        node->self_samples = fm_add_sat_u64(node->self_samples, SUM(m)[i].samples);
     }
     for (i = tree->nodes; i-- > 0;) {
         struct fm_call_node *node = &tree->node[i], *up;
@@ -529,14 +635,18 @@ static enum fm_status open_scan(struct maker *m, const struct fm_names *names,
 
 static void maker_release(struct maker *m)
 {
-    size_t bytes = m->nodes * sizeof *m->merged;
+    size_t bytes = m->nodes * sizeof *m->merged, g;
+    for (g = 0; g < m->groups; g++)
+        big_free(m->mem, GROUP(m)[g].dense, m->stacks * sizeof(uint32_t));
     fm_pseudo_labels_release(&m->pseudo);
     fm_scan_release(&m->scan);
     big_free(m->mem, m->cell.p, m->cell.cap);
+    big_free(m->mem, m->sum.p, m->sum.cap);
     big_free(m->mem, m->group.p, m->group.cap);
     big_free(m->mem, m->text.p, m->text.cap);
     big_free(m->mem, m->kid.p, m->kid.cap);
     big_free(m->mem, m->path.p, m->path.cap);
+    big_free(m->mem, m->list.p, m->list.cap);
     big_free(m->mem, m->merged, bytes);
     big_free(m->mem, m->stamp, bytes);
     fm_map_release(&m->cell_of);
@@ -560,6 +670,7 @@ enum fm_status fm_calltree_make(struct fm_calltree *tree, const struct fm_select
     fm_map_init(&m.group_of, m.mem);
     fm_map_init(&m.child, m.mem);
     m.tree = fm_selection_tree(sel, &m.nodes);
+    m.stacks = fm_store_append_nodes(sel->store);
     status = fm_selection_labels(sel, names, &m.label, &m.frames, err);
     if (status == FM_OK)
         status = open_scan(&m, names, err);

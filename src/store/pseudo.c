@@ -283,6 +283,7 @@ fm_str fm_pseudo_label(struct fm_pseudo_labels *labels, const struct fm_scan *sc
                        uint32_t place)
 {
     const struct fm_pseudo *pseudo = at(labels->sel, k);
+    struct fm_pseudo_recent *recent;
     size_t slot = labels->slot[k];
     uint64_t value, *label;
     bool fresh;
@@ -300,6 +301,9 @@ fm_str fm_pseudo_label(struct fm_pseudo_labels *labels, const struct fm_scan *sc
     } else {
         return pseudo->literal;
     }
+    recent = &labels->recent[k][value % FM_PSEUDO_RECENT];
+    if (recent->used && recent->value == value)
+        return recent->label;
     label = fm_map_put(&labels->seen[k], value, &fresh);
     if (label != NULL && fresh) {
         fm_str id = make(labels, pseudo, value);
@@ -309,5 +313,6 @@ fm_str fm_pseudo_label(struct fm_pseudo_labels *labels, const struct fm_scan *sc
         labels->oom = true;
         return FM_NONE;
     }
-    return (fm_str)*label;
+    *recent = (struct fm_pseudo_recent){value, (fm_str)*label, true};
+    return recent->label;
 }

@@ -129,11 +129,17 @@ size_t fm_scan_find(const struct fm_scan *scan, fm_column col);
 /*
  * Labels of pseudo frames row by row, remembered per value. Prepended ones come first.
  */
+#define FM_PSEUDO_RECENT 32
 struct fm_pseudo_labels {
     const struct fm_selection *sel;
     size_t n;                                   /* prepends + appends */
     size_t slot[2 * FM_PSEUDO_MAX];             /* place in the scan's columns */
     struct fm_map seen[2 * FM_PSEUDO_MAX];      /* value -> label */
+    struct fm_pseudo_recent {                   /* the same for the last few values, by low bits */
+        uint64_t value;
+        fm_str label;
+        bool used;
+    } recent[2 * FM_PSEUDO_MAX][FM_PSEUDO_RECENT];
     bool underscore;                            /* blanks of comm to '_' */
     bool folded;                                /* fm_name_folded() is applied */
     bool oom;
