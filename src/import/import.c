@@ -12,7 +12,7 @@
 
 /* One line a format, in name order. */
 #define IMPORTERS(X) \
-    X(folded)
+    X(folded) X(perf)
 
 #define DECLARE(name) extern const struct fm_importer fm_importer_##name;
 IMPORTERS(DECLARE)

@@ -3,9 +3,9 @@
  *
  * A token is (time, place of the record). Recorders write one buffer after another, each in time
  * order, so tokens come in long sorted runs. They are dealt into runs (a token goes to the run with
- * the latest end that is not later than it, as in patience sorting) and the runs are merged:
  * the latest end that is not later than it, as in patience sorting) and the runs are merged: no
  * sort from scratch. n tokens in k runs cost n log k at worst, close to n when runs are long.
+ *
  *     arrival     1 4 7 | 2 3 9 | 8 ...          limit = 7
  *     runs        1 4 7 9 ...
  *                 2 3 8 ...                  ->  1 2 3 4 7      (8 and 9 stay)

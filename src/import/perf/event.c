@@ -120,7 +120,7 @@ static void lay_out(struct fm_perf_event *event)
     event->time = place(type, FM_PERF_TIME, &at);
     event->addr = place(type, FM_PERF_ADDR, &at);
     event->id = place(type, FM_PERF_ID, &at);
-    (void)place(type, FM_PERF_STREAM_ID, &at);
+    event->stream = place(type, FM_PERF_STREAM_ID, &at);
     event->cpu = place(type, FM_PERF_CPU, &at);
     event->period = place(type, FM_PERF_PERIOD, &at);
     event->body = at;

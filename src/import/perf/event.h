@@ -76,7 +76,7 @@ struct fm_perf_event {
     uint64_t seen;                  /* samples */
     uint64_t group_seen;
     /* byte offsets from the start of a SAMPLE record */
-    uint8_t ip, tid, time, addr, id, cpu, period, body;   /* body: behind them */
+    uint8_t ip, tid, time, addr, id, stream, cpu, period, body;  /* body: behind them */
     /* byte offsets from the END of any other record, or FM_PERF_NO_FIELD */
     uint8_t end_tid, end_time, end_id, end_cpu, trailer;  /* trailer: its size */
 };
