@@ -206,7 +206,7 @@ fm_node *fm_chains_find(struct fm_chains *chains, uint64_t context, const void *
         unsigned k = segment_of(word, &at32, &size);
         record = chains->segment[k] + at32;
         if (record[0] == context && record_words(record) == n &&
-            memcmp(record + 2, words, n * 8) == 0)
+            (n == 0 || memcmp(record + 2, words, n * 8) == 0))
             return record_stack(record);
     }
     if (n > LAST - 2)

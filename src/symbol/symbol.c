@@ -151,10 +151,8 @@ static void name_picks(struct job *job, struct fm_match *match, bool mangled)
 
 static void add_diag(struct job *job, const struct fm_module_row *module, enum fm_diag key)
 {
-    struct fm_source *source = fm_store_source_edit(job->store, module->source);
-
-    if (source != NULL)
-        fm_diag_add(&source->diags, key, FM_NO_OFFSET, 1);
+    if (module->source < fm_store_sources(job->store))
+        fm_diag_add(&fm_store_source_edit(job->store, module->source)->diags, key, FM_NO_OFFSET, 1);
 }
 
 /* perf chooses among aliases by their demangled names; so do we, whatever style is asked for. */
@@ -189,11 +187,28 @@ static size_t to_addresses(const struct fm_elf *runtime, struct fm_point *point,
     return kept;
 }
 
-/* Names points (addresses of the ELF file) from the files that were found. */
-static void name_by_elf(struct job *job, const struct fm_elf *symtab, const struct fm_elf *runtime,
-                        struct fm_point *point, size_t n, uint64_t shift, bool mangled)
+/* Callers whose call instruction no symbol holds, at their own address: first in the array. */
+static size_t retry_exact(const struct job *job, struct fm_point *point, size_t n)
 {
-    struct fm_elf *mini = NULL;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n && !job->options->callers_exact; i++) {
+        const struct fm_frame_row *frame = fm_store_frame_row(job->store, point[i].user);
+        struct fm_point moved = point[i];
+        if (frame->function != 0 || !frame->caller || frame->address == 0)
+            continue;
+        moved.address++;
+        point[i] = point[kept];
+        point[kept++] = moved;
+    }
+    return kept;
+}
+
+/* Names points (addresses of the ELF files) from the files that were found. */
+static void match_elf(struct job *job, const struct fm_elf *symtab, const struct fm_elf *runtime,
+                      const struct fm_elf *mini, struct fm_point *point, size_t n, uint64_t shift,
+                      bool mangled)
+{
     struct fm_match match;
 
     if (fm_match_init(&match, &job->ctx->mem, point, n) != FM_OK) {
@@ -202,25 +217,36 @@ static void name_by_elf(struct job *job, const struct fm_elf *symtab, const stru
     }
     match.show = mangled ? show_name : NULL;
     match.show_user = job;
-    if (symtab != NULL) {
+    if (symtab != NULL)
         fm_elf_symbols(symtab, FM_ELF_SYMTAB, shift, &match);
-    } else if (runtime != NULL) {
+    else if (mini != NULL)
+        fm_elf_symbols(mini, FM_ELF_SYMTAB, shift, &match);
+    if (symtab == NULL && runtime != NULL)
+        fm_elf_symbols(runtime, FM_ELF_DYNSYM, shift, &match);
+    if (runtime != NULL)
+        fm_elf_plt(runtime, symtab != NULL ? symtab : runtime, &job->arena, &match);
+    name_picks(job, &match, mangled);
+    fm_match_release(&match);
+}
+
+static void name_by_elf(struct job *job, const struct fm_elf *symtab, const struct fm_elf *runtime,
+                        struct fm_point *point, size_t n, uint64_t shift, bool mangled)
+{
+    struct fm_elf *mini = NULL;
+
+    if (symtab == NULL && runtime != NULL) {
         enum fm_status status = fm_elf_debugdata(job->ctx, runtime, &mini);
         if (status == FM_NOMEM)
             job->oom = true;
         else if (status != FM_OK && status != FM_UNKNOWN)
             job->find.broken = true;
-        if (mini != NULL)
-            fm_elf_symbols(mini, FM_ELF_SYMTAB, shift, &match);
-        fm_elf_symbols(runtime, FM_ELF_DYNSYM, shift, &match);
         fm_find_note(&job->find, job->find.path,
                      mini != NULL ? "names from .gnu_debugdata and .dynsym" : "names from .dynsym");
     }
-    if (runtime != NULL && !job->oom)
-        fm_elf_plt(runtime, symtab != NULL ? symtab : runtime, &job->arena, &match);
-    if (!job->oom)
-        name_picks(job, &match, mangled);
-    fm_match_release(&match);
+    for (int round = 0; round < 2 && n > 0 && !job->oom; round++) {
+        match_elf(job, symtab, runtime, mini, point, n, shift, mangled);
+        n = retry_exact(job, point, n);
+    }
     fm_elf_close(mini);
 }
 
@@ -401,11 +427,14 @@ static void name_kernel_module(struct job *job, const struct fm_module_row *modu
 /* Written before the recording began: perhaps by another process of that number. */
 static bool is_stale(const struct job *job, const struct fm_module_row *module, const char *path)
 {
-    const struct fm_source *source = fm_store_source_row(job->store, module->source);
+    const struct fm_source *source;
     struct stat st;
     int64_t start;
 
-    if (source == NULL || !source->has_wall || !source->has_time || stat(path, &st) != 0 ||
+    if (module->source >= fm_store_sources(job->store))
+        return false;
+    source = fm_store_source_row(job->store, module->source);
+    if (!source->has_wall || !source->has_time || stat(path, &st) != 0 ||
         !fm_add_i64(source->first, source->wall, &start) ||
         __builtin_sub_overflow(start, source->wall_at, &start))
         return false;

@@ -7,6 +7,8 @@
  * OFFSETS; kernel, JIT and BPF addresses are absolute (enum fm_module_kind).
  *
  * Callers (frame.caller) are looked up at address - 1; `callers_exact` looks them up as they are.
+ * Where no symbol holds the byte before a return address but one starts at it, that one counts: the
+ * kernel returns to such addresses (signal trampolines), no call does.
  */
 #ifndef FM_SYMBOL_SYMBOL_H
 #define FM_SYMBOL_SYMBOL_H
