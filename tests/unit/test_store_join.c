@@ -214,7 +214,8 @@ static void same_sources(const struct fm_store *a, const struct fm_store *b)
         ck_assert_int_eq(x->first, y->first);
         ck_assert_int_eq(x->last, y->last);
         ck_assert_uint_eq(x->provenances, y->provenances);
-        ck_assert_mem_eq(x->provenance, y->provenance, x->provenances * sizeof *x->provenance);
+        for (size_t k = 0; k < x->provenances; k++)
+            ck_assert_mem_eq(&x->provenance[k], &y->provenance[k], sizeof *x->provenance);
     }
 }
 
