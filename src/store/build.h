@@ -127,7 +127,6 @@ static inline void fm_row_set(struct fm_builder *builder, fm_column col, uint64_
     struct fm_lane *lane;
     uint32_t row = s->row;
 
-    fm_assert(s->open);
     if (FM_UNLIKELY(col >= s->lanes || (lane = s->lane[col]) == NULL)) {
         fm_row_set_slow(builder, col, value);
         return;

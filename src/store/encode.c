@@ -23,6 +23,7 @@
 
 #define HEADER 16u
 #define WIDTH_MAX 57u
+#define RUNS_FEW 8u             /* runs of 8 rows and more: few runs */
 #define BITMAP_BYTES (FM_BLOCK_ROWS / 8)
 
 enum validity { VALID_ALL, VALID_BITMAP, VALID_LIST };
@@ -153,6 +154,37 @@ static struct shape shape_of(const uint64_t *v, size_t n, uint64_t flip)
     return (struct shape){lo ^ flip, hi - lo, (uint64_t)dlo, (uint64_t)dhi - (uint64_t)dlo, runs};
 }
 
+/* Collects runs into enc->work and enc->end; gives up (0) after `limit`. */
+static uint32_t collect_runs(struct fm_encoder *enc, const uint64_t *v, size_t n, size_t limit)
+{
+    uint32_t r = 0;
+
+    for (size_t i = 1; i < n; i++) {
+        if (FM_LIKELY(v[i] == v[i - 1]))
+            continue;
+        if (r + 1 >= limit)
+            return 0;
+        enc->work[r] = v[i - 1];
+        enc->end[r++] = (uint16_t)i;
+    }
+    enc->work[r] = v[n - 1];
+    enc->end[r++] = (uint16_t)n;
+    return r;
+}
+
+/* The shape of a block with few runs, from its runs alone: most columns are of this kind. */
+static struct shape shape_of_runs(const struct fm_encoder *enc, uint64_t flip)
+{
+    struct shape s = shape_of(enc->work, enc->runs, flip);
+    int64_t dlo = (int64_t)s.delta, dhi = (int64_t)(s.delta + s.delta_range);
+
+    dlo = FM_MIN(dlo, 0);       /* within a run */
+    dhi = FM_MAX(dhi, 0);
+    s.delta = (uint64_t)dlo;
+    s.delta_range = (uint64_t)dhi - (uint64_t)dlo;
+    return s;
+}
+
 static void range_f64(const uint64_t *v, size_t n, uint64_t *min, uint64_t *max)
 {
     uint64_t lo = UINT64_MAX, hi = 0;
@@ -201,14 +233,8 @@ static size_t runs_size(const struct shape *s, unsigned width)
 static size_t put_runs(struct fm_encoder *enc, const uint64_t *v, size_t n, const struct shape *s,
                        unsigned width, unsigned char *out)
 {
-    size_t r = 0, ends = ((size_t)s->runs * 2 + 7) / 8 * 8;
+    size_t r = collect_runs(enc, v, n, n), ends = ((size_t)s->runs * 2 + 7) / 8 * 8;
 
-    for (size_t i = 0; i < n; i++) {
-        if (i + 1 < n && v[i + 1] == v[i])
-            continue;
-        enc->work[r] = v[i];
-        enc->end[r++] = (uint16_t)(i + 1);
-    }
     fm_assert(r == s->runs);
     store64(out, s->base);
     memset(out + 8, 0, ends);
@@ -356,7 +382,10 @@ struct fm_encoded fm_encode(struct fm_encoder *enc, const uint64_t *value, const
         at += 8;
     } else {
         bool flip = type == FM_TYPE_I64 || type == FM_TYPE_TIME || type == FM_TYPE_DUR;
-        struct shape s = shape_of(v, n, flip ? 1ull << 63 : 0);
+        uint64_t sign = flip ? 1ull << 63 : 0;
+        struct shape s;
+        enc->runs = collect_runs(enc, v, n, n / RUNS_FEW);
+        s = enc->runs != 0 ? shape_of_runs(enc, sign) : shape_of(v, n, sign);
         e.min = s.base;
         e.max = s.base + s.range;
         if (type == FM_TYPE_F64)

@@ -25,6 +25,7 @@ struct fm_encoder {
     uint64_t dict[256];
     uint16_t slot[1024];        /* dictionary hash: index + 1 */
     uint16_t end[FM_BLOCK_ROWS];
+    uint32_t runs;              /* in work[] and end[]; 0: too many to collect */
 };
 
 struct fm_encoded {

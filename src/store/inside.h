@@ -186,6 +186,7 @@ struct fm_tally {
     struct fm_thread_row *thread;
     size_t threads;
     struct fm_source *source;
+    bool plain;                 /* row by row, without short cuts */
 };
 struct fm_tally_lane {
     const uint64_t *value, *valid;   /* NULL: no row has a value */

@@ -15,9 +15,6 @@
  */
 #include "store/stack.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 bool fm_tree_init(struct fm_tree *tree, struct fm_mem *mem)
 {
     memset(tree, 0, sizeof *tree);
@@ -194,9 +191,37 @@ static inline uint32_t record_words(const uint64_t *record)
     return *(const uint32_t *)(record + 1);
 }
 
+static inline uint64_t chain_mix(uint64_t h, uint64_t w)
+{
+    h ^= w;
+    return (h << 29 | h >> 35) * 0x9e3779b97f4a7c15u;
+}
+
+/* All words count (deep recursion differs far from its leaf); four lanes hide the multiplications:
+ * half the time of XXH3 for 20 words. Equality is decided by comparing, not by this. */
+static uint32_t chain_hash(uint64_t context, const unsigned char *p, size_t n)
+{
+    uint64_t a = context, b = n, c = 0x6a09e667f3bcc908u, d = 0xbb67ae8584caa73bu, w[4];
+    size_t i = 0;
+
+    for (; i + 4 <= n; i += 4) {
+        memcpy(w, p + 8 * i, sizeof w);
+        a = chain_mix(a, w[0]);
+        b = chain_mix(b, w[1]);
+        c = chain_mix(c, w[2]);
+        d = chain_mix(d, w[3]);
+    }
+    for (; i < n; i++) {
+        memcpy(w, p + 8 * i, sizeof *w);
+        a = chain_mix(a, w[0]);
+    }
+    a = chain_mix(chain_mix(chain_mix(a, b), c), d);
+    return fm_index_fold(fm_mix(a, a >> 29));
+}
+
 fm_node *fm_chains_find(struct fm_chains *chains, uint64_t context, const void *words, size_t n)
 {
-    uint32_t hash = fm_index_fold(XXH3_64bits_withSeed(words, n * 8, context));
+    uint32_t hash = chain_hash(context, words, n);
     uint32_t word, at32, size;
     uint64_t *record;
     size_t at;

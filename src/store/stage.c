@@ -269,21 +269,22 @@ void fm_segment_check_order(struct fm_segment *seg, const struct fm_lane *ts, ui
 {
     if (ts == NULL || !seg->sorted)
         return;
-    for (uint32_t i = 0; i < rows; i++) {
-        int64_t t = (int64_t)ts->value[i];
-        if (((ts->valid[i >> 6] >> (i & 63)) & 1) == 0)
-            continue;
-        if (seg->timed && t < seg->last_ts)
-            seg->sorted = false;
-        seg->timed = true;
-        seg->last_ts = t;
+    for (uint32_t w = 0; w * 64 < rows; w++) {
+        for (uint64_t bits = ts->valid[w]; bits != 0; bits &= bits - 1) {
+            int64_t t = (int64_t)ts->value[w * 64 + (uint32_t)__builtin_ctzll(bits)];
+            if (FM_UNLIKELY(seg->timed && t < seg->last_ts))
+                seg->sorted = false;
+            seg->timed = true;
+            seg->last_ts = t;
+        }
     }
 }
 
 static void tally_stage(struct fm_builder *b, uint32_t rows)
 {
     struct fm_tables *t = &b->store->t;
-    struct fm_tally tally = {t->event, t->events, t->thread, t->threads, &t->source[b->source]};
+    struct fm_tally tally = {t->event, t->events, t->thread, t->threads, &t->source[b->source],
+                             false};
     struct fm_tally_lane lane[FM_TALLY_LANES];
 
     for (size_t i = 0; i < FM_TALLY_LANES; i++) {
