@@ -309,7 +309,7 @@ static void add_move(struct binder *w, struct fm_bound_rule *r, const struct fm_
         return;                    /* the class has no such field: the column stays empty */
     int64_t scale = time_scale(w, e, type);
     enum route way = f ? route(f->type, type, scale) : ROUTE_SLOW;
-    struct fm_move move = {field, column};
+    struct fm_move move = {column, field};
     if (way == ROUTE_PLAIN)
         r->plain[r->plains++] = move;
     else if (way == ROUTE_CHECKED)
@@ -508,6 +508,10 @@ static void bind_rule(struct binder *w, struct fm_bound_rule *r)
     bind_more(w, r);
     bind_labels(w, r);
     bind_event(w, r);
+    for (size_t i = 0; i < r->plains; i++)
+        r->need |= UINT64_C(1) << (r->plain[i].field & 63);
+    if (w->class->fields > 64)
+        r->need = 0;
 }
 
 /* ------------------------------------------------------------------ declaring a class */

@@ -14,11 +14,6 @@
 
 #define FM_NO_FIELD UINT16_MAX
 
-struct fm_move {
-    uint16_t field;
-    fm_column column;
-};
-
 struct fm_slow {
     const struct fm_expr *expr;
     fm_column column;
@@ -35,6 +30,7 @@ struct fm_bound_rule {
     bool unit_computed;
     struct fm_move *plain, *checked;
     size_t plains, checkeds;
+    uint64_t need;                 /* fields of `plain`, when all of them are below 64; else 0 */
     struct fm_slow *slow;
     size_t slows;
     bool one;                      /* weight 1 without any expression */

@@ -13,7 +13,7 @@
 
 #define MAX_FRAMES 65536u
 
-static bool is_present(const uint64_t *present, uint16_t field)
+static bool is_present(const uint64_t *present, uint32_t field)
 {
     return (present[field >> 6] >> (field & 63)) & 1;
 }
@@ -386,6 +386,24 @@ static void count_in(struct fm_eval *e, const struct fm_rule *rule)
     fm_account_in(e->b->builder, n);
 }
 
+/* Fields that are copied as they are: nearly always all of them are there. */
+static inline void run_plain(const struct fm_eval *e, const struct fm_bound_rule *r)
+{
+    struct fm_builder *builder = e->b->builder;
+    const uint64_t *value = e->value, *present = e->present;
+    const struct fm_move *move = r->plain, *end = move + r->plains;
+    if (FM_LIKELY(r->need != 0 && (present[0] & r->need) == r->need)) {
+        fm_row_copy(builder, move, r->plains, value);
+        return;
+    }
+    for (; move < end; move++) {
+        if (is_present(present, move->field))
+            fm_row_set(builder, move->column, value[move->field]);
+        else if (move->column == FM_COL_WEIGHT)
+            find(e->b, FM_DIAG_ROW_RULE);
+    }
+}
+
 static uint64_t add_row(struct fm_eval *e, const struct fm_bound_rule *r)
 {
     struct fm_binding *b = e->b;
@@ -400,15 +418,9 @@ static uint64_t add_row(struct fm_eval *e, const struct fm_bound_rule *r)
     if (b->accounts)
         count_in(e, r->rule);
     fm_row_begin(builder, event);
-    for (size_t i = 0; i < r->plains; i++) {
-        uint16_t f = r->plain[i].field;
-        if (FM_LIKELY(is_present(present, f)))
-            fm_row_set(builder, r->plain[i].column, value[f]);
-        else if (r->plain[i].column == FM_COL_WEIGHT)
-            find(b, FM_DIAG_ROW_RULE);
-    }
+    run_plain(e, r);
     for (size_t i = 0; i < r->checkeds; i++) {
-        uint16_t f = r->checked[i].field;
+        uint32_t f = r->checked[i].field;
         if (!is_present(present, f)) {
             if (r->checked[i].column == FM_COL_WEIGHT)
                 find(b, FM_DIAG_ROW_RULE);

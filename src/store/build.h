@@ -135,6 +135,36 @@ static inline void fm_row_set(struct fm_builder *builder, fm_column col, uint64_
     lane->valid[row >> 6] |= 1ull << (row & 63);
 }
 
+/* A field of an event and the column it goes to. */
+struct fm_move {
+    fm_column column;
+    uint32_t field;
+};
+
+/* Sets move[i].column to value[move[i].field] for all i < n: fm_row_set() n times, in fewer steps. */
+static inline void fm_row_copy(struct fm_builder *builder, const struct fm_move *move, size_t n,
+                               const uint64_t *value)
+{
+    const struct fm_stage *s = (const struct fm_stage *)builder;
+    const struct fm_move *end = move + n;
+    uint32_t row = s->row, lanes = s->lanes;
+    uint64_t bit = 1ull << (row & 63);
+    struct fm_lane **lane = s->lane;
+
+    fm_assert(s->open);
+    for (; move < end; move++) {
+        struct fm_lane *to = move->column < lanes ? lane[move->column] : NULL;
+        if (FM_UNLIKELY(to == NULL)) {
+            fm_row_set_slow(builder, move->column, value[move->field]);
+            lane = s->lane;
+            lanes = s->lanes;
+            continue;
+        }
+        to->value[row] = value[move->field];
+        to->valid[row >> 6] |= bit;
+    }
+}
+
 static inline uint64_t fm_row_end(struct fm_builder *builder)
 {
     struct fm_stage *s = (struct fm_stage *)builder;
