@@ -567,9 +567,10 @@ static void parse_root(struct fm_rules_parser *p)
         fm_container_parse(p, m->root);
 }
 
-enum fm_status fm_mapping_load_file(struct fm_ctx *ctx, const char *path,
-                                    struct fm_mapping **mapping, struct fm_yaml_log *log,
-                                    struct fm_error *err)
+/* A file by path (text NULL), or a text. */
+static enum fm_status load(struct fm_ctx *ctx, const char *path, const char *text, size_t n,
+                           struct fm_mapping **mapping, struct fm_yaml_log *log,
+                           struct fm_error *err)
 {
     *mapping = NULL;
     struct fm_mapping *m = fm_mem_zalloc(&ctx->mem, sizeof *m);
@@ -579,7 +580,8 @@ enum fm_status fm_mapping_load_file(struct fm_ctx *ctx, const char *path,
     fm_arena_init(&m->arena, m->mem);
     struct fm_rules_parser p = {.m = m, .log = log};
     p.names = (struct fm_expr_names){.user = &p, .name = resolve_name, .call = resolve_call};
-    enum fm_status status = fm_yaml_load(&m->arena, path, &m->file, log, err);
+    enum fm_status status = text ? fm_yaml_parse(&m->arena, path, text, n, &m->file, log)
+                                 : fm_yaml_load(&m->arena, path, &m->file, log, err);
     if (status == FM_OK) {
         parse_root(&p);
         if (p.nomem || m->arena.oom || log->first.status == FM_NOMEM)
@@ -596,6 +598,20 @@ enum fm_status fm_mapping_load_file(struct fm_ctx *ctx, const char *path,
     log->file = NULL;              /* its text goes with the mapping */
     fm_mapping_free(m);
     return status;
+}
+
+enum fm_status fm_mapping_load_file(struct fm_ctx *ctx, const char *path,
+                                    struct fm_mapping **mapping, struct fm_yaml_log *log,
+                                    struct fm_error *err)
+{
+    return load(ctx, path, NULL, 0, mapping, log, err);
+}
+
+enum fm_status fm_mapping_load_text(struct fm_ctx *ctx, const char *name, const char *text,
+                                    size_t n, struct fm_mapping **mapping,
+                                    struct fm_yaml_log *log, struct fm_error *err)
+{
+    return load(ctx, name, text, n, mapping, log, err);
 }
 
 enum fm_status fm_mapping_load(struct fm_ctx *ctx, const char *name, struct fm_mapping **mapping,

@@ -29,6 +29,10 @@ enum fm_status fm_mapping_load(struct fm_ctx *ctx, const char *name, struct fm_m
 enum fm_status fm_mapping_load_file(struct fm_ctx *ctx, const char *path,
                                     struct fm_mapping **mapping, struct fm_yaml_log *log,
                                     struct fm_error *err);
+/* The same from a text, which must outlive the mapping. */
+enum fm_status fm_mapping_load_text(struct fm_ctx *ctx, const char *name, const char *text,
+                                    size_t n, struct fm_mapping **mapping,
+                                    struct fm_yaml_log *log, struct fm_error *err);
 void fm_mapping_free(struct fm_mapping *mapping);
 
 const char *fm_mapping_name(const struct fm_mapping *mapping);
