@@ -141,7 +141,7 @@ struct fm_move {
     uint32_t field;
 };
 
-/* Sets move[i].column to value[move[i].field] for all i < n: fm_row_set() n times in fewer steps. */
+/* fm_row_set() n times in fewer steps: move[i].column takes value[move[i].field]. */
 static inline void fm_row_copy(struct fm_builder *builder, const struct fm_move *move, size_t n,
                                const uint64_t *value)
 {
