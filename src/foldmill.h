@@ -17,7 +17,9 @@
  *    object that gave them, and are never changed by later calls on a sealed store.
  *  - Times are int64_t nanoseconds, byte offsets uint64_t, memory size_t.
  *  - The library never prints, exits or aborts, and holds no writable global state. A struct
- *    fm_ctx may be used by one thread at a time; a sealed store may be read by many.
+ *    fm_ctx may be used by one thread at a time. The accessors of a store may be called by many;
+ *    fm_export() and fm_query_run() add labels to its strings and need it to themselves.
+ *  - Everything made with a context is freed before fm_ctx_free().
  *  - Option structs begin with `size`: set it with FM_INIT(), leave the rest zero for defaults.
  */
 #ifndef FOLDMILL_H
@@ -312,7 +314,7 @@ struct fm_export_options {
 };
 
 /* Writes the selected rows with exporter `name` ("folded", "speedscope", "svg" ...). */
-FM_API enum fm_status fm_export(struct fm_ctx *ctx, const struct fm_store *store, const char *name,
+FM_API enum fm_status fm_export(struct fm_ctx *ctx, struct fm_store *store, const char *name,
                                 const struct fm_select_options *select,
                                 const struct fm_export_options *options,
                                 const struct fm_sink *sink, struct fm_error *err);

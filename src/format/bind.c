@@ -55,6 +55,8 @@ void fm_binding_free(struct fm_binding *b)
 {
     if (!b)
         return;
+    if (b->m->report)
+        fm_binding_report(b, b->m->report);
     fm_map_release(&b->splits);
     for (size_t i = 0; i < FM_COUNT(b->events); i++)
         fm_map_release(&b->events[i]);

@@ -659,6 +659,11 @@ const char *fm_mapping_about(const struct fm_mapping *mapping)
     return mapping->about;
 }
 
+void fm_mapping_set_report(struct fm_mapping *mapping, struct fm_out *out)
+{
+    mapping->report = out;
+}
+
 const char *fm_mapping_container(const struct fm_mapping *mapping)
 {
     return mapping->container;

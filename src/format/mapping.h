@@ -102,6 +102,8 @@ void fm_event_unmapped(struct fm_binding *binding, const char *class_name, uint6
  * FM_NONE. */
 uint32_t fm_class_event(const struct fm_binding *binding, int class_id);
 
+/* Makes every binding of this mapping print its report to `out` when it is freed. */
+void fm_mapping_set_report(struct fm_mapping *mapping, struct fm_out *out);
 /* Prints, for each declared class, which field reaches which column (`check --against`). */
 void fm_binding_report(const struct fm_binding *binding, struct fm_out *out);
 

@@ -131,6 +131,7 @@ struct fm_mapping {
     size_t patterns, patterns_cap;
     const char *prepend, *append;  /* "" none */
     struct fm_container spec;      /* kind NONE: an importer of its own */
+    struct fm_out *report;         /* where bindings say at their end what they bound, or NULL */
 };
 
 /* What parsing needs beside the mapping. */

@@ -10,6 +10,7 @@
 #include "format/mapping.h"
 #include "input/input.h"
 #include "store/build.h"
+#include "util/out.h"
 
 struct fm_import {
     struct fm_ctx *ctx;
@@ -47,5 +48,11 @@ const struct fm_importer *fm_importer_find(const char *name);
 enum fm_status fm_import_input(struct fm_ctx *ctx, struct fm_input *input,
                                const struct fm_import_options *options,
                                struct fm_builder *builder, bool *usable, struct fm_error *err);
+
+/* Imports `input_path` with the mapping file at `mapping_path` instead of the installed one and
+ * writes which field of which class reached which column (`foldmill check --against`). */
+enum fm_status fm_import_report(struct fm_ctx *ctx, const char *mapping_path,
+                                const char *input_path, struct fm_out *out,
+                                struct fm_error *err);
 
 #endif

@@ -1,0 +1,292 @@
+/*
+ * foldmill.c - the facade: import, export, lists and checks of the public header, each a short walk
+ * over the floors below.
+ *
+ *     fm_import:  open input -> probe -> importer -> builder   (once an input, one source each)
+ *                 seal -> name frames -> struct fm_store
+ *     fm_export:  selection -> filters -> exporter -> sink
+ *
+ * Damage: an importer that met broken bytes returns what it got, or only counts a finding of
+ * severity DAMAGE. Both end as a status that is not FM_OK with a store beside it; the message says
+ * where, and how many samples were kept.
+ */
+#include "foldmill.h"
+
+#include "export/export.h"
+#include "format/lookup.h"
+#include "format/mapping.h"
+#include "import/import.h"
+#include "input/input.h"
+#include "query/query.h"
+#include "store/build.h"
+#include "symbol/symbol.h"
+#include "util/error.h"
+
+#include <stdio.h>
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "0"
+#endif
+
+const char *fm_version(void)
+{
+    return PACKAGE_VERSION;
+}
+
+/* ------------------------------------------------------------------ import */
+
+/* The options of a caller compiled against an older, shorter struct. */
+static struct fm_import_options import_options(const struct fm_import_options *given)
+{
+    struct fm_import_options o = FM_INIT(o);
+
+    if (given != NULL)
+        memcpy(&o, given, FM_MIN(given->size, sizeof o));
+    o.size = sizeof o;
+    return o;
+}
+
+/* Adds "; N samples kept" to a message of damage. */
+static void say_kept(struct fm_error *err, uint64_t kept)
+{
+    size_t n;
+
+    if (err == NULL || err->status == FM_OK)
+        return;
+    n = strlen(err->message);
+    snprintf(err->message + n, sizeof err->message - n, "; %llu sample%s kept",
+             (unsigned long long)kept, kept == 1 ? "" : "s");
+}
+
+/* A source whose importer came to its end, but met damage on the way. */
+static enum fm_status damage_status(const struct fm_source *source, const char *name,
+                                    struct fm_error *err)
+{
+    uint64_t first = FM_NO_OFFSET;
+    int worst = -1;
+
+    for (int i = 0; i < FM_DIAGS; i++) {
+        const struct fm_diag_count *row = &source->diags.row[i];
+
+        if (row->count == 0 || fm_diag_severity((enum fm_diag)i) != FM_DAMAGE)
+            continue;
+        if (worst < 0 || row->first_offset < first) {
+            worst = i;
+            first = row->first_offset;
+        }
+    }
+    if (worst < 0)
+        return FM_OK;
+    fm_error_at(err, FM_FORMAT, name, first, "%s (%llu)", fm_diag_text((enum fm_diag)worst),
+                (unsigned long long)source->diags.row[worst].count);
+    say_kept(err, source->samples_kept);
+    return FM_FORMAT;
+}
+
+static enum fm_status import_one(struct fm_ctx *ctx, struct fm_input *input,
+                                 const struct fm_import_options *options,
+                                 struct fm_builder *builder, bool *usable, struct fm_error *err)
+{
+    enum fm_status status;
+
+    *usable = false;
+    status = fm_import_input(ctx, input, options, builder, usable, err);
+    if (!*usable)
+        return status;
+    if (status != FM_OK) {
+        say_kept(err, fm_builder_source_row(builder)->samples_kept);
+        return status;
+    }
+    return damage_status(fm_builder_source_row(builder), fm_input_name(input), err);
+}
+
+/* The folder part of a path, in arena; NULL without one. */
+static const char *folder(struct fm_arena *arena, const char *path)
+{
+    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+
+    if (slash == NULL)
+        return path != NULL ? "." : NULL;
+    return fm_arena_strn(arena, path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+static const char *provenance(const struct fm_store *store, const char *key)
+{
+    const char *k, *v;
+
+    for (size_t s = 0; s < fm_store_sources(store); s++)
+        for (size_t i = 0; fm_store_provenance(store, s, i, &k, &v); i++)
+            if (strcmp(k, key) == 0)
+                return v;
+    return NULL;
+}
+
+static enum fm_status name_frames(struct fm_ctx *ctx, struct fm_store *store,
+                                  const struct fm_import_options *o, const char *path,
+                                  struct fm_error *err)
+{
+    struct fm_arena arena;
+    enum fm_status status = FM_OK;
+    struct fm_symbol_options symbol = {
+        .symfs = o->symfs,
+        .buildid_dir = o->buildid_dir,
+        .kallsyms = o->kallsyms,
+        .vmlinux = o->vmlinux,
+        .map_dir = o->map_dir,
+        .os_release = provenance(store, "kernel"),
+        .callers_exact = o->callers_exact,
+    };
+
+    if (o->no_symbols)
+        return FM_OK;
+    fm_arena_init(&arena, &ctx->mem);
+    symbol.input_dir = folder(&arena, path);
+    if (o->demangle != NULL && !fm_demangle_find(o->demangle, &symbol.demangle))
+        status = fm_error_set(err, FM_CONFIG,
+                              "unknown demangle style '%s': short, full or raw", o->demangle);
+    else
+        status = fm_symbolize(ctx, store, &symbol, err);
+    fm_arena_release(&arena);
+    return status;
+}
+
+/* Seals what was collected and names its frames; `status` is what the inputs came to. */
+static enum fm_status finish_import(struct fm_ctx *ctx, struct fm_builder *builder,
+                                    const struct fm_import_options *o, const char *path,
+                                    enum fm_status status, struct fm_store **store,
+                                    struct fm_error *err)
+{
+    struct fm_error late = {0};
+    enum fm_status sealed;
+
+    sealed = fm_builder_seal(builder, o->clock_offset, store, &late);
+    if (sealed == FM_OK)
+        sealed = name_frames(ctx, *store, o, path, &late);
+    if (sealed == FM_OK)
+        return status;
+    fm_store_free(*store);
+    *store = NULL;
+    if (err != NULL)
+        *err = late; /* it outranks damage: there is no store */
+    return sealed;
+}
+
+static bool hopeless(enum fm_status status)
+{
+    return status == FM_NOMEM || status == FM_CANCELLED || status == FM_CONFIG;
+}
+
+enum fm_status fm_import(struct fm_ctx *ctx, const char *const *path, size_t n,
+                         const struct fm_import_options *options, struct fm_store **store,
+                         struct fm_error *err)
+{
+    struct fm_import_options o = import_options(options);
+    struct fm_builder *builder = NULL;
+    enum fm_status status, first = FM_OK;
+    size_t good = 0;
+
+    *store = NULL;
+    if (n == 0)
+        return fm_error_set(err, FM_CONFIG, "no input");
+    status = fm_builder_new(ctx, &builder, err);
+    if (status != FM_OK)
+        return status;
+    for (size_t i = 0; i < n; i++) {
+        struct fm_input *input = NULL;
+        bool usable = false;
+
+        status = fm_input_open(ctx, path[i], &input, err);
+        if (status == FM_OK)
+            status = import_one(ctx, input, &o, builder, &usable, err);
+        fm_input_free(input);
+        good += usable;
+        if (first == FM_OK)
+            first = status;
+        if (hopeless(status))
+            break;
+    }
+    if (hopeless(status) || good == 0) {
+        fm_builder_free(builder);
+        return hopeless(status) ? status : first;
+    }
+    return finish_import(ctx, builder, &o, path[0], first, store, err);
+}
+
+enum fm_status fm_import_memory(struct fm_ctx *ctx, const struct fm_memory *memory,
+                                const struct fm_import_options *options, struct fm_store **store,
+                                struct fm_error *err)
+{
+    struct fm_import_options o = import_options(options);
+    struct fm_builder *builder = NULL;
+    struct fm_input *input = NULL;
+    enum fm_status status;
+    bool usable = false;
+
+    *store = NULL;
+    status = fm_builder_new(ctx, &builder, err);
+    if (status != FM_OK)
+        return status;
+    status = fm_input_open_memory(ctx, memory->data, memory->size, memory->name, &input, err);
+    if (status == FM_OK)
+        status = import_one(ctx, input, &o, builder, &usable, err);
+    fm_input_free(input);
+    if (hopeless(status) || !usable) {
+        fm_builder_free(builder);
+        return status;
+    }
+    return finish_import(ctx, builder, &o, NULL, status, store, err);
+}
+
+/* ------------------------------------------------------------------ export */
+
+enum fm_status fm_export(struct fm_ctx *ctx, struct fm_store *store, const char *name,
+                         const struct fm_select_options *select,
+                         const struct fm_export_options *options, const struct fm_sink *sink,
+                         struct fm_error *err)
+{
+    const struct fm_exporter *exporter = fm_exporter_find(name);
+    struct fm_export_options o = FM_INIT(o);
+    struct fm_selection sel;
+    enum fm_status status;
+
+    if (exporter == NULL)
+        return fm_error_set(err, FM_CONFIG, "unknown exporter '%s'", name);
+    if (options != NULL)
+        memcpy(&o, options, FM_MIN(options->size, sizeof o));
+    o.size = sizeof o;
+    status = fm_selection_init(&sel, store, select, err);
+    if (status != FM_OK)
+        return status;
+    status = fm_query_filter(ctx, &sel, select, err);
+    if (status == FM_OK)
+        status = fm_selection_sum(&sel, err);
+    if (status == FM_OK)
+        status = fm_export_run(ctx, &sel, exporter, &o, sink, err);
+    fm_selection_release(&sel);
+    return status;
+}
+
+/* True when `path` ends with one of the comma-joined extensions. */
+static bool has_extension(const char *path, const char *extensions)
+{
+    size_t length = strlen(path);
+
+    while (*extensions != '\0') {
+        size_t n = strcspn(extensions, ",");
+
+        if (n > 0 && length > n && memcmp(path + length - n, extensions, n) == 0)
+            return true;
+        extensions += n + (extensions[n] == ',');
+    }
+    return false;
+}
+
+const char *fm_export_for_path(const char *path)
+{
+    const struct fm_exporter *e;
+
+    for (size_t i = 0; (e = fm_exporter_at(i)) != NULL; i++)
+        if (has_extension(path, e->extension))
+            return e->name;
+    return NULL;
+}
