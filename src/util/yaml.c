@@ -502,8 +502,8 @@ static enum fm_status slurp(struct fm_arena *arena, const char *path, char **tex
 enum fm_status fm_yaml_load(struct fm_arena *arena, const char *path, struct fm_yaml_file **file,
                             struct fm_yaml_log *log, struct fm_error *err)
 {
-    char *text;
-    size_t size;
+    char *text = NULL;
+    size_t size = 0;
     *file = NULL;
     enum fm_status status = slurp(arena, path, &text, &size, err);
     if (status == FM_OK) {
