@@ -19,6 +19,7 @@ static struct fm_builder *make(struct fm_ctx *ctx, struct fm_store *store)
     b->source = FM_NONE;
     fm_chains_init(&b->chains, b->mem);
     fm_map_init(&b->records, b->mem);
+    b->last_record = UINT64_MAX;
     fm_index_init(&b->column_ix, b->mem);
     fm_index_init(&b->event_ix, b->mem);
     fm_index_init(&b->thread_ix, b->mem);

@@ -36,12 +36,20 @@ void fm_builder_free(struct fm_builder *builder);
 enum fm_status fm_builder_status(const struct fm_builder *builder);
 struct fm_ctx *fm_builder_ctx(const struct fm_builder *builder);
 
-/* Sub-builder i: must be joined or freed by the caller, in any order of filling. Tables made in the
- * parent before the split (events, columns, sources) are there with the same ids. */
+/* Sub-builder i: must be joined or freed by the caller, in any order of filling. What was made in
+ * the parent before the split is there with the same ids: strings, events, columns, sources,
+ * threads, modules, frames; stacks (nodes) are not. The parent may not change while sub-builders
+ * are filled. NULL: no memory, and the parent has failed. */
 struct fm_builder *fm_builder_split(struct fm_builder *builder, size_t i);
+/* Absorbs and frees sub[0], sub[1] …; NULL entries are failures of the split. */
 void fm_builder_join(struct fm_builder *builder, struct fm_builder *const *sub, size_t n);
 
-/* ------------------------------------------------------------------ tables */
+/* ------------------------------------------------------------------ tables
+ *
+ * Pointers to rows are valid until the next row of that table is made. Once the builder has failed,
+ * ids are FM_NONE (strings and nodes: 0), and the row of such an id is a place to write to that
+ * nobody reads.
+ */
 
 /* Starts the next source; rows, threads and account that follow belong to it. */
 uint32_t fm_builder_source(struct fm_builder *builder, const char *name, const char *format);

@@ -125,6 +125,8 @@ struct fm_builder {
     struct fm_module_row *module_key;
     size_t module_key_cap;
     struct fm_map records;      /* (kind, source, class) -> account row + 1 */
+    uint64_t last_record;       /* key of the last of them, UINT64_MAX none … */
+    size_t last_place;          /* … and its account row + 1 */
 
     struct fm_patch *patch;
     size_t patches, patch_cap;

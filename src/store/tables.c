@@ -146,12 +146,12 @@ void fm_builder_account(struct fm_builder *b, uint32_t source, enum fm_account_k
     struct fm_source *s = &b->store->t.source[source];
     uint64_t id = (uint64_t)kind << 56 | (uint64_t)(source & 0xffffff) << 32 | key;
     struct fm_account_row *row;
-    uint64_t *place;
+    uint64_t *place, last = b->last_place;
 
     if (!fm_builder_ok(b) || n == 0)
         return;
     fm_assert(source < b->store->t.sources);
-    place = fm_map_put(&b->records, id, NULL);
+    place = id == b->last_record ? &last : fm_map_put(&b->records, id, NULL);
     if (place == NULL ||
         (*place == 0 && !fm_grow(b->mem, (void **)&s->account, &s->account_cap, s->accounts + 1,
                                  sizeof *s->account))) {
@@ -162,6 +162,8 @@ void fm_builder_account(struct fm_builder *b, uint32_t source, enum fm_account_k
         s->account[s->accounts] = (struct fm_account_row){kind, key, 0, FM_NO_OFFSET};
         *place = ++s->accounts;
     }
+    b->last_record = id;
+    b->last_place = (size_t)*place;
     row = &s->account[*place - 1];
     fm_assert(row->kind == kind && row->key == key);
     row->count = fm_add_sat_u64(row->count, n);
