@@ -86,12 +86,13 @@ extern const struct option_row option_table[];
 extern const size_t option_rows;
 extern const char *const group_title[GROUPS];
 
-/* Growing list of borrowed strings. */
+/* Growing list of strings, borrowed or owned as its holder says. */
 struct words {
     const char **word;
     size_t n, cap;
 };
 void words_add(struct words *words, const char *word);
+void words_free(struct words *words);   /* and its strings, which came from malloc() */
 
 /* The parsed command line. Strings are borrowed from argv, or live until the process ends. */
 struct options {

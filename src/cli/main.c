@@ -184,42 +184,43 @@ static int run_command(struct cli *cli)
     return status;
 }
 
-int main(int argc, char **argv)
+/* Parses and runs what argv means. */
+static int run(struct cli *cli, int argc, char **argv, char **args)
 {
-    struct cli cli = {.command = &command_table[0]};
     int at = first_operand(argc, argv), n = 0;
     const struct command *command = at < argc ? command_find(argv[at]) : NULL;
-    char **args = must(calloc((size_t)argc + 1, sizeof(*args)));
-    bool named = command != NULL;
 
-    catch_signals();
     if (argc <= 1) {
         command_help(NULL);
-        free(args);
-        return stdout_done(EXIT_USAGE);
+        return EXIT_USAGE;
     }
-    if (at < argc && !named && meant(argv[at])) {
+    if (at < argc && !command && meant(argv[at])) {
         say("no command and no file '%s' (did you mean '%s'?); see 'foldmill --help'", argv[at],
             meant(argv[at]));
-        free(args);
         return EXIT_USAGE;
     }
-    if (named)
-        cli.command = command;
+    cli->command = command ? command : &command_table[0];
     for (int i = 1; i < argc; i++)
-        if (!named || i != at)
+        if (!command || i != at)
             args[n++] = argv[i];
-    if (!options_parse(&cli.options, cli.command->bit, named ? command->name : "", n, args)) {
-        free(args);
+    if (!options_parse(&cli->options, cli->command->bit, command ? command->name : "", n, args))
         return EXIT_USAGE;
-    }
-    if (cli.options.help && !named) {
+    if (cli->options.help && !command) {
         command_help(NULL);
-        free(args);
-        return stdout_done(EXIT_DONE);
+        return EXIT_DONE;
     }
-    n = stdout_done(run_command(&cli));
+    return run_command(cli);
+}
+
+int main(int argc, char **argv)
+{
+    struct cli cli = {0};
+    char **args = must(calloc((size_t)argc + 1, sizeof(*args)));
+    int status;
+
+    catch_signals();
+    status = stdout_done(run(&cli, argc, argv, args));
     options_release(&cli.options);
     free(args);
-    return n;
+    return status;
 }

@@ -23,6 +23,18 @@ void words_add(struct words *words, const char *word)
     words->word[words->n++] = word;
 }
 
+void words_free(struct words *words)
+{
+    for (size_t i = 0; i < words->n; i++) {
+        char *word;
+
+        memcpy(&word, &words->word[i], sizeof(word)); /* without its const */
+        free(word);
+    }
+    free(words->word);
+    *words = (struct words){0};
+}
+
 /* ----------------------------------------------------------- nearest names */
 
 #define NEAREST_MAX 40
@@ -306,13 +318,7 @@ bool options_parse(struct options *options, unsigned command, const char *comman
 void options_release(struct options *options)
 {
     /* Filters are strings of ours ("comm=x"), all other words belong to argv. */
-    for (size_t i = 0; i < options->filter.n; i++) {
-        char *filter;
-
-        memcpy(&filter, &options->filter.word[i], sizeof(filter));
-        free(filter);
-    }
-    free(options->filter.word);
+    words_free(&options->filter);
     free(options->set.word);
     free(options->param.word);
     free(options->formats.word);

@@ -14,7 +14,7 @@
 /* A declared input, its files and its store. */
 struct side {
     const char *name;
-    struct words files;
+    struct words files;        /* its own strings */
     struct fm_store *store;
 };
 
@@ -60,12 +60,22 @@ static struct side *named_side(struct side *side, size_t sides, const char *arg)
     return NULL;
 }
 
-/* Gives the files after the query's name to the declared inputs. */
-static int share_out(struct cli *cli, struct side *side, size_t sides)
+/* Gives the files after the query's name to the inputs it declares, or all to one. */
+static int share_out(struct cli *cli, const struct fm_query *query, struct side *side, size_t *count)
 {
     const struct words *in = &cli->options.operand;
-    size_t next = 0;
+    size_t next = 0, sides = 0;
 
+    while (sides < INPUTS_MAX && fm_query_input(query, sides)) {
+        side[sides].name = fm_query_input(query, sides);
+        sides++;
+    }
+    *count = sides > 0 ? sides : 1;
+    if (sides == 0) {
+        for (size_t i = 1; i < in->n; i++)
+            words_add(&side[0].files, join(in->word[i], "", ""));
+        return EXIT_DONE;
+    }
     for (size_t i = 1; i < in->n; i++) {
         struct side *named = named_side(side, sides, in->word[i]);
 
@@ -78,7 +88,7 @@ static int share_out(struct cli *cli, struct side *side, size_t sides)
         if (next == sides)
             return say_usage(cli, "the query takes %zu inputs; '%s' is one too many", sides,
                              in->word[i]);
-        words_add(&side[next].files, in->word[i]);
+        words_add(&side[next].files, join(in->word[i], "", ""));
     }
     for (size_t i = 0; i < sides; i++)
         if (side[i].files.n == 0)
@@ -140,24 +150,14 @@ int cmd_query(struct cli *cli)
     if (fm_query_load(cli->ctx, in->word[0], &query, &err) != FM_OK) {
         print_errors(query, &err);
         fm_query_free(query);
-        return EXIT_USAGE;
+        return err.status == FM_UNKNOWN ? EXIT_USAGE : status_exit(err.status);
     }
     result = set_params(cli, query);
     if (result != EXIT_DONE)
         goto out;
-    while (sides < INPUTS_MAX && fm_query_input(query, sides)) {
-        side[sides].name = fm_query_input(query, sides);
-        sides++;
-    }
-    if (sides == 0) {
-        sides = 1;
-        for (size_t i = 1; i < in->n; i++)
-            words_add(&side[0].files, in->word[i]);
-    } else {
-        result = share_out(cli, side, sides);
-        if (result != EXIT_DONE)
-            goto out;
-    }
+    result = share_out(cli, query, side, &sides);
+    if (result != EXIT_DONE)
+        goto out;
     for (size_t i = 0; i < sides && good; i++) {
         result = exit_worse(result, load(cli, side[i].files.word, side[i].files.n, &side[i].store));
         good = side[i].store != NULL;
@@ -165,8 +165,10 @@ int cmd_query(struct cli *cli)
     if (good)
         result = exit_worse(result, run(cli, query, side, sides));
 out:
-    for (size_t i = 0; i < sides; i++)
+    for (size_t i = 0; i < sides; i++) {
         fm_store_free(side[i].store);
+        words_free(&side[i].files);
+    }
     fm_query_free(query);
     return result;
 }
