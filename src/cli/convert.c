@@ -57,7 +57,7 @@ static bool exporter_exists(const struct cli *cli, const char *name)
     return find.found;
 }
 
-static int write_store(struct cli *cli, const struct fm_store *store, const char *name)
+static int write_store(struct cli *cli, struct fm_store *store, const char *name)
 {
     struct output output;
     struct fm_error err = {0};

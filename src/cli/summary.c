@@ -74,6 +74,8 @@ static void print_events(const struct fm_store *store)
         struct fm_event_info event;
 
         fm_store_event(store, i, &event);
+        if (event.rows == 0)
+            continue;
         printf("%c %-24s %14s %-8s %12s\n", event.is_default ? '*' : ' ', event.name,
                figure_count(count, event.kind == FM_KIND_SAMPLE ? event.samples : event.rows),
                event.kind == FM_KIND_SAMPLE ? "samples" : fm_kind_text(event.kind),
