@@ -61,7 +61,8 @@ static struct side *named_side(struct side *side, size_t sides, const char *arg)
 }
 
 /* Gives the files after the query's name to the inputs it declares, or all to one. */
-static int share_out(struct cli *cli, const struct fm_query *query, struct side *side, size_t *count)
+static int share_out(struct cli *cli, const struct fm_query *query, struct side *side,
+                     size_t *count)
 {
     const struct words *in = &cli->options.operand;
     size_t next = 0, sides = 0;

@@ -1,5 +1,6 @@
 /*
- * report.c - `foldmill check FILE.yaml --against INPUT`: imports an input with that mapping and says
+ * report.c - `foldmill check FILE.yaml --against INPUT`: imports an input with that mapping and
+ * says
  * which field of which class reached which column. The rows themselves are thrown away.
  */
 #include "import/import.h"
