@@ -236,6 +236,42 @@ START_TEST(shipped_formats_are_valid)
 }
 END_TEST
 
+/* Takes the roff out of the man page's line: "\\e" is a backslash. */
+static size_t plain(const char *line, size_t n, char *to)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        to[used++] = line[i];
+        i += line[i] == '\\' && line[i + 1] == 'e';
+    }
+    return used;
+}
+
+START_TEST(examples_of_the_manual_are_valid)
+{
+    static char page[65536], text[8192];
+    unsigned examples = 0;
+    ck_assert_ptr_nonnull(getenv("FOLDMILL_PATH"));
+    snprintf(text, sizeof text, "%s/man/foldmill-formats.5", getenv("FOLDMILL_PATH"));
+    int fd = open(text, O_RDONLY);
+    ck_assert_int_ge(fd, 0);
+    ssize_t got = read(fd, page, sizeof page - 1);
+    close(fd);
+    ck_assert_int_gt((int)got, 0);
+    for (char *at = page; (at = strstr(at, "\nfoldmill-format: 1\n")) != NULL; examples++) {
+        struct fm_mapping *m;
+        at++;
+        size_t n = plain(at, (size_t)(strstr(at, "\n.Ed") - at) + 1, text);
+        fm_yaml_log_init(&log_, &arena);
+        ck_assert_msg(fm_mapping_load_text(ctx, "example", text, n, &m, &log_, NULL) == FM_OK,
+                      "%s", log_.text);
+        ck_assert_ptr_nonnull(fm_mapping_spec(m));
+        fm_mapping_free(m);
+    }
+    ck_assert_uint_ge(examples, 3);
+}
+END_TEST
+
 START_TEST(specs_of_containers)
 {
     struct fm_mapping *m;
@@ -357,6 +393,7 @@ int main(void)
     tcase_add_loop_test(t, wrong_containers, 0, (int)FM_COUNT(wrong_container));
     tcase_add_test(t, all_errors_of_a_file);
     tcase_add_test(t, shipped_formats_are_valid);
+    tcase_add_test(t, examples_of_the_manual_are_valid);
     tcase_add_test(t, specs_of_containers);
     tcase_add_test(t, every_allocation_may_fail);
     tcase_add_test(t, data_path);
