@@ -537,6 +537,8 @@ void fm_elf_symbols_of(const struct fm_elf *elf, enum fm_elf_table table, uint64
         out.start += shift;
         out.size = sym.st_size;
         out.limit = section->address + shift + section->size;
+        if (!fm_match_touches(match, out.start, out.size))
+            continue;
         out.binding = binding_of(&sym);
         out.name = fm_elf_symbols_name(&symbols, sym.st_name, &n);
         if (n == 0 || n > UINT32_MAX || is_mapping_symbol(elf, out.name, n))

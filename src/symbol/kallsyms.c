@@ -36,7 +36,8 @@ static int hex_value(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* One line of text [p, end) without its line feed. */
+/* One line of text [p, end) without its line feed. Most lines end with the name, those of modules
+ * with ']'. */
 static bool parse_line(const char *p, const char *end, struct line *line)
 {
     unsigned digits = 0;
@@ -48,19 +49,19 @@ static bool parse_line(const char *p, const char *end, struct line *line)
     if (digits == 0 || digits > 16 || end - p < 4 || p[0] != ' ' || p[2] != ' ')
         return false;
     line->type = p[1];
-    p += 3;
-    for (q = p; q < end && *q != '\t' && *q != ' '; q++)
-        ;
-    line->name = p;
-    line->name_n = (size_t)(q - p);
-    while (q < end && (*q == '\t' || *q == ' '))
-        q++;
-    line->module = q;
+    line->name = p + 3;
+    line->module = NULL;
     line->module_n = 0;
-    if (q < end && *q == '[' && end[-1] == ']') {
+    q = end;
+    if (end[-1] == ']' && (q = memchr(line->name, '[', (size_t)(end - line->name))) != NULL) {
         line->module = q + 1;
         line->module_n = (size_t)(end - q) - 2;
+        while (q > line->name && (q[-1] == '\t' || q[-1] == ' '))
+            q--;
     }
+    if (q == NULL)
+        return false;
+    line->name_n = (size_t)(q - line->name);
     return line->name_n > 0 && line->name_n < UINT32_MAX;
 }
 
@@ -114,58 +115,81 @@ static bool is_ours(const struct fm_kallsyms *kallsyms, const struct line *line)
            (kallsyms->end == 0 || line->address < kallsyms->end);
 }
 
-/* Shift, last symbol, and whether there are addresses at all. */
-static void survey(struct fm_kallsyms *kallsyms, uint64_t *last)
+/* The address of a symbol of the kernel, 0 when it is not there. The text is searched for the name
+ * first: only lines that have it are parsed. */
+static uint64_t address_of(const struct fm_kallsyms *kallsyms, const char *name)
 {
-    const char *p = kallsyms->text, *end = p + kallsyms->n;
-    uint64_t text = 0, stext = 0, named = 0;
-    bool any = false, some = false;
+    const char *p = kallsyms->text, *end = p + kallsyms->n, *found;
+    const size_t n = strlen(name);
     struct line line;
 
-    *last = 0;
-    while (next_line(&p, end, &line)) {
-        some = true;
-        any = any || line.address != 0;
-        if (is_ours(kallsyms, &line) && line.address > *last)
-            *last = line.address;
-        if (line.module_n != 0 || line.name[0] != '_')
-            continue;
-        if (kallsyms->reference_name != NULL && named == 0 &&
-            is_word(line.name, line.name_n, kallsyms->reference_name))
-            named = line.address;
-        else if (text == 0 && is_word(line.name, line.name_n, "_text"))
-            text = line.address;
-        else if (stext == 0 && is_word(line.name, line.name_n, "_stext"))
-            stext = line.address;
+    while ((found = memmem(p, (size_t)(end - p), name, n)) != NULL) {
+        const char *start = found, *stop = memchr(found, '\n', (size_t)(end - found));
+        if (stop == NULL)
+            stop = end;
+        while (start > kallsyms->text && start[-1] != '\n')
+            start--;
+        if (parse_line(start, stop, &line) && line.module_n == 0 &&
+            is_word(line.name, line.name_n, name))
+            return line.address;
+        p = stop;
     }
-    kallsyms->restricted = some && !any;
-    kallsyms->shift = 0;
-    if (kallsyms->reference == 0 || kallsyms->module != NULL)
-        return;
-    if (named == 0 && (kallsyms->reference == text || kallsyms->reference == stext))
-        return;
-    if (named == 0)
-        named = text != 0 ? text : stext;
-    if (named != 0)
-        kallsyms->shift = kallsyms->reference - named;
+    return 0;
+}
+
+/* What to add to all addresses, so that the reference symbol lies where the recording has it. */
+static uint64_t find_shift(const struct fm_kallsyms *kallsyms)
+{
+    static const char *const usual[] = { "_text", "_stext" };
+    const uint64_t reference = kallsyms->reference;
+    uint64_t address;
+
+    if (reference == 0 || kallsyms->module != NULL)
+        return 0;
+    if (kallsyms->reference_name != NULL) {
+        address = address_of(kallsyms, kallsyms->reference_name);
+        if (address != 0)
+            return reference - address;
+    }
+    for (size_t i = 0; i < FM_COUNT(usual); i++) {
+        if (address_of(kallsyms, usual[i]) == reference)
+            return 0;
+    }
+    for (size_t i = 0; i < FM_COUNT(usual); i++) {
+        address = address_of(kallsyms, usual[i]);
+        if (address != 0)
+            return reference - address;
+    }
+    return 0;
+}
+
+/* The last symbol ends with its page. */
+static void end_last(struct fm_match *match, uint64_t start)
+{
+    const uint64_t limit = ((start + 4095) & ~(uint64_t)4095) + 4096;
+
+    for (size_t i = 0; i < match->points; i++) {
+        if (match->near[i].name != NULL && match->near[i].start == start)
+            match->near[i].limit = limit;
+    }
 }
 
 void fm_kallsyms_symbols(struct fm_kallsyms *kallsyms, struct fm_match *match)
 {
     const char *p = kallsyms->text, *end = p + kallsyms->n;
+    bool some = false, any = false;
+    uint64_t last = 0;
     struct line line;
-    uint64_t last;
 
-    survey(kallsyms, &last);
+    kallsyms->shift = find_shift(kallsyms);
     kallsyms->symbols = 0;
-    if (kallsyms->restricted)
-        return;
     while (next_line(&p, end, &line) && !match->oom) {
         struct fm_symbol out = { .limit = UINT64_MAX };
+        some = true;
+        any = any || line.address != 0;
         if (!is_ours(kallsyms, &line))
             continue;
-        if (line.address == last)
-            out.limit = ((line.address + kallsyms->shift + 4095) & ~(uint64_t)4095) + 4096;
+        last = FM_MAX(last, line.address);
         out.start = line.address + kallsyms->shift;
         out.name = line.name;
         out.length = (uint32_t)line.name_n;
@@ -175,4 +199,10 @@ void fm_kallsyms_symbols(struct fm_kallsyms *kallsyms, struct fm_match *match)
         kallsyms->symbols++;
         fm_match_offer(match, &out);
     }
+    kallsyms->restricted = some && !any;
+    if (kallsyms->restricted) {
+        kallsyms->symbols = 0;
+        fm_match_clear(match);
+    }
+    end_last(match, last + kallsyms->shift);
 }

@@ -174,14 +174,29 @@ size_t fm_points_find(const struct fm_point *point, size_t n, uint64_t address)
     return (size_t)(base - point) + (base->address < address);
 }
 
-static size_t lower_bound(const struct fm_match *match, uint64_t address)
+static bool is_lower_bound(const struct fm_match *match, size_t i, uint64_t address)
 {
-    return fm_points_find(match->point, match->points, address);
+    return (i == 0 || match->point[i - 1].address < address) &&
+           (i == match->points || match->point[i].address >= address);
+}
+
+static size_t lower_bound(struct fm_match *match, uint64_t address)
+{
+    size_t i = match->hint;
+
+    if (!is_lower_bound(match, i, address)) {
+        if (i < match->points && is_lower_bound(match, i + 1, address))
+            i++;
+        else
+            i = fm_points_find(match->point, match->points, address);
+        match->hint = i;
+    }
+    return i;
 }
 
 bool fm_match_wants(const struct fm_match *match, uint64_t start, uint64_t end)
 {
-    size_t i = lower_bound(match, start);
+    size_t i = fm_points_find(match->point, match->points, start);
     return i < match->points && match->point[i].address < end;
 }
 
@@ -221,6 +236,25 @@ static void measure(struct fm_match *match)
     }
 }
 
+bool fm_match_touches(struct fm_match *match, uint64_t start, uint64_t size)
+{
+    const size_t lo = lower_bound(match, start);
+
+    if (lo == match->points)
+        return false;
+    return match->near[lo].name == NULL || start >= match->near[lo].start ||
+           match->point[lo].address - start < size;
+}
+
+void fm_match_clear(struct fm_match *match)
+{
+    for (size_t i = 0; i < match->points; i++) {
+        memset(&match->near[i], 0, sizeof match->near[i]);
+        match->point[i].pick = NONE;
+    }
+    match->hits = match->picks = 0;
+}
+
 void fm_match_offer(struct fm_match *match, const struct fm_symbol *symbol)
 {
     size_t lo = lower_bound(match, symbol->start), hi;
@@ -239,7 +273,7 @@ void fm_match_offer(struct fm_match *match, const struct fm_symbol *symbol)
         end = UINT64_MAX;
     if (match->point[lo].address >= end)
         return;
-    hi = lower_bound(match, end);
+    hi = fm_points_find(match->point + lo, match->points - lo, end) + lo;
     fm_assert(hi > lo);
     add_hit(match, symbol, lo, hi);
 }

@@ -58,6 +58,7 @@ struct fm_match {
     size_t hits, hit_cap;
     fm_match_show *show;     /* NULL: names are shown as they are */
     void *show_user;
+    size_t hint;             /* point where the last symbol began: lists are often sorted */
     bool oom;                /* sticks */
 };
 
@@ -74,10 +75,16 @@ enum fm_status fm_match_init(struct fm_match *match, struct fm_mem *mem, struct 
                              size_t points);
 void fm_match_release(struct fm_match *match);
 
+/* False when offering a symbol of this start and size would change nothing: its name need not even
+ * be looked at. */
+bool fm_match_touches(struct fm_match *match, uint64_t start, uint64_t size);
 void fm_match_offer(struct fm_match *match, const struct fm_symbol *symbol);
 
 /* True when a point lies in [start, end). */
 bool fm_match_wants(const struct fm_match *match, uint64_t start, uint64_t end);
+
+/* Forgets all offers. */
+void fm_match_clear(struct fm_match *match);
 
 /* Decides: point[i].pick. Points that no symbol names keep UINT32_MAX. FM_NOMEM only. */
 enum fm_status fm_match_finish(struct fm_match *match);
