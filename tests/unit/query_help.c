@@ -157,6 +157,7 @@ static void put_row(struct fm_builder *b, const struct row *r)
 {
     fm_node node = FM_NODE_ROOT;
     fm_thread t = FM_NONE;
+    uint64_t count = 1;
 
     if (r->tid >= 0) {
         t = fm_builder_thread(b, r->tid / 100 * 100, r->tid, 0);
@@ -165,18 +166,19 @@ static void put_row(struct fm_builder *b, const struct row *r)
     }
     if (!(r->stack_n == 1 && r->stack[0] == '-'))
         node = stack(b, r);
-    fm_account_in(b, 1);
+    for (size_t i = 0; i < r->sets; i++) {
+        if (r->set[i].col == FM_COL_COUNT)
+            count = r->set[i].value;
+    }
+    fm_account_in(b, count);
     fm_row_begin(b, r->event);
     fm_row_set(b, FM_COL_WEIGHT, r->weight);
     if (node != FM_NODE_ROOT)
         fm_row_set(b, FM_COL_STACK, node);
     if (t != FM_NONE)
         fm_row_set(b, FM_COL_THREAD, t);
-    for (size_t i = 0; i < r->sets; i++) {
+    for (size_t i = 0; i < r->sets; i++)
         fm_row_set(b, r->set[i].col, r->set[i].value);
-        if (r->set[i].col == FM_COL_COUNT)
-            fm_account_in(b, r->set[i].value - 1);
-    }
     fm_row_end(b);
 }
 
