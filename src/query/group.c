@@ -144,26 +144,17 @@ static uint32_t node_value(struct fm_grouping *x, size_t k, uint32_t node)
 static bool make_paths(struct fm_grouping *x, struct fm_paths *paths)
 {
     const struct fm_view *v = x->v;
-    struct fm_map map;
-    bool ok = true;
 
     x->path = fm_arena_alloc(x->c->arena, (v->nodes + 1) * sizeof *x->path);
-    if (x->path == NULL || !fm_path_add(paths, x->mem, FM_NONE, 0))
+    if (x->path == NULL || !fm_trie_init(&paths->trie, x->mem))
         return false;
-    fm_map_init(&map, x->mem);
-    for (size_t n = 1; n < v->nodes && ok; n++) {
-        uint32_t up = x->path[v->node[n].parent];
-        fm_str label = v->label[v->node[n].frame];
-        bool fresh;
-        uint64_t *slot = fm_map_put(&map, (uint64_t)up << 32 | label, &fresh);
-        ok = slot != NULL && (!fresh || fm_path_add(paths, x->mem, up, label));
-        if (ok && fresh)
-            *slot = paths->n - 1;
-        if (ok)
-            x->path[n] = (uint32_t)*slot;
+    for (size_t n = 1; n < v->nodes; n++) {
+        x->path[n] = fm_trie_child(&paths->trie, x->path[v->node[n].parent],
+                                   v->label[v->node[n].frame]);
+        if (x->path[n] == UINT32_MAX)
+            return false;
     }
-    fm_map_release(&map);
-    return ok;
+    return true;
 }
 
 /* -------------------------------------------------------------- first scan */
@@ -177,28 +168,14 @@ static uint32_t new_pair(struct fm_grouping *x, uint32_t row_tuple, uint32_t nod
     return (uint32_t)x->pairs++;
 }
 
-static uint32_t pair_of(struct fm_grouping *x, uint32_t row_tuple, uint32_t node)
+/* Pair of a row with row keys. */
+static uint32_t keyed_pair(struct fm_grouping *x, uint32_t place)
 {
-    bool fresh;
+    uint32_t node = fm_reader_node(&x->r, place), t = 0;
     uint64_t *slot;
+    bool fresh;
 
-    if (!x->row_keys) {                /* dense: one pair a node */
-        if (x->of_node[node] == 0)
-            x->of_node[node] = new_pair(x, 0, node) + 1;
-        return x->of_node[node] - 1;
-    }
-    slot = fm_map_put(&x->pair_map, (uint64_t)row_tuple << 32 | node, &fresh);
-    if (slot == NULL)
-        return x->oom = true, 0;
-    if (fresh)
-        *slot = new_pair(x, row_tuple, node);
-    return (uint32_t)*slot;
-}
-
-static uint32_t row_tuple(struct fm_grouping *x, uint32_t place)
-{
-    uint32_t t = 0;
-
+    fm_assert(node != FM_NONE);        /* dropped rows have left the selection */
     for (size_t k = 0; k < x->g->keys; k++) {
         if (x->g->key[k].kind > FM_KEY_EXPR)
             continue;
@@ -206,30 +183,96 @@ static uint32_t row_tuple(struct fm_grouping *x, uint32_t place)
         if (t == FM_NONE)
             return x->oom = true, 0;
     }
-    return t;
+    slot = fm_map_put(&x->pair_map, (uint64_t)t << 32 | node, &fresh);
+    if (slot == NULL)
+        return x->oom = true, 0;
+    if (fresh)
+        *slot = new_pair(x, t, node);
+    return (uint32_t)*slot;
 }
 
-static bool add_row(struct fm_grouping *x, uint32_t place)
+/* Without row keys a pair is a node, and a stack's append id leads to it at once. The place behind
+ * the last append id is that of rows without a stack. */
+static uint32_t stack_pair(struct fm_grouping *x, size_t id, bool valid)
 {
-    uint32_t node = fm_reader_node(&x->r, place);
-    struct fm_pair *pair;
-    uint32_t p;
+    uint32_t node = fm_view_node(x->v, valid ? x->v->append[id] : 0);
 
-    fm_assert(node != FM_NONE);        /* dropped rows have left the selection */
-    p = pair_of(x, x->row_keys ? row_tuple(x, place) : 0, node);
-    if (x->oom)
-        return false;
-    pair = &x->pair[p];
-    pair->weight += fm_reader_weight(&x->r, place);
-    pair->samples = fm_add_sat_u64(pair->samples, fm_reader_count(&x->r, place));
-    pair->rows++;
-    if (x->g->scans) {
-        if (!fm_grow(x->mem, (void **)&x->row_pair, &x->row_cap, x->rows + 1,
-                     sizeof *x->row_pair))
-            return false;
-        x->row_pair[x->rows++] = p;
+    fm_assert(node != FM_NONE);
+    if (x->of_node[node] == 0)
+        x->of_node[node] = new_pair(x, 0, node) + 1;
+    x->of_stack[id] = x->of_node[node];
+    return x->of_node[node] - 1;
+}
+
+#define AHEAD 24               /* rows looked ahead: a few cache misses' worth of work */
+
+static void pairs_of_block(struct fm_grouping *x, uint32_t *pair)
+{
+    const struct fm_scan *scan = &x->r.scan;
+    const uint64_t *stack = scan->value[x->r.stack];
+    size_t none = x->stacks;
+
+    for (uint32_t i = 0; i < scan->n && x->row_keys; i++)
+        pair[i] = keyed_pair(x, scan->live[i]);
+    for (uint32_t i = 0; i < scan->n && !x->row_keys; i++) {
+        bool valid = fm_scan_valid(scan, (size_t)x->r.stack, scan->live[i]);
+        uint32_t ahead = scan->live[FM_MIN(i + AHEAD, scan->n - 1)];
+        __builtin_prefetch(&x->of_stack[stack[ahead]]);
+        size_t id = valid ? stack[scan->live[i]] : none;
+        uint32_t p = x->of_stack[id];
+        pair[i] = FM_LIKELY(p != 0) ? p - 1 : stack_pair(x, id, valid);
     }
+}
+
+static void spill(struct fm_pair *pair, struct fm_hot *hot)
+{
+    pair->weight += hot->weight;
+    pair->samples = fm_add_sat_u64(pair->samples, hot->samples);
+    pair->rows += hot->rows;
+    *hot = (struct fm_hot){ 0 };
+}
+
+/* Two passes over a block: loads that do not wait for each other miss the cache together. */
+static bool add_block(struct fm_grouping *x)
+{
+    const struct fm_scan *scan = &x->r.scan;
+    uint32_t pair[FM_BLOCK_ROWS];
+
+    pairs_of_block(x, pair);
+    if (x->oom || !fm_grow(x->mem, (void **)&x->hot, &x->hot_cap, x->pairs, sizeof *x->hot))
+        return false;
+    if (x->hots < x->pairs)
+        memset(x->hot + x->hots, 0, (x->pairs - x->hots) * sizeof *x->hot);
+    x->hots = x->pairs;
+    for (uint32_t i = 0; i < scan->n; i++) {
+        struct fm_hot *hot = &x->hot[pair[i]];
+        uint64_t w = fm_reader_weight(&x->r, scan->live[i]);
+        uint64_t n = fm_reader_count(&x->r, scan->live[i]);
+        __builtin_prefetch(&x->hot[pair[FM_MIN(i + AHEAD, scan->n - 1)]], 1);
+        if (FM_UNLIKELY(__builtin_add_overflow(hot->weight, w, &hot->weight)))
+            x->pair[pair[i]].weight += (fm_i128)1 << 64;
+        if (FM_UNLIKELY(n > UINT32_MAX - hot->samples || hot->rows == UINT32_MAX)) {
+            spill(&x->pair[pair[i]], hot);
+            x->pair[pair[i]].samples = fm_add_sat_u64(x->pair[pair[i]].samples, n);
+            n = 0;
+        }
+        hot->samples += (uint32_t)n;
+        hot->rows++;
+    }
+    if (!x->g->scans)
+        return true;
+    if (!fm_grow(x->mem, (void **)&x->row_pair, &x->row_cap, x->rows + scan->n,
+                 sizeof *x->row_pair))
+        return false;
+    memcpy(x->row_pair + x->rows, pair, scan->n * sizeof *pair);
+    x->rows += scan->n;
     return true;
+}
+
+static void cool(struct fm_grouping *x)
+{
+    for (size_t p = 0; p < x->pairs; p++)
+        spill(&x->pair[p], &x->hot[p]);
 }
 
 static enum fm_status scan(struct fm_grouping *x, struct fm_error *err)
@@ -248,18 +291,20 @@ static enum fm_status scan(struct fm_grouping *x, struct fm_error *err)
         x->row_keys |= x->g->key[k].kind <= FM_KEY_EXPR;
     }
     if (!x->row_keys) {
+        x->stacks = fm_store_append_nodes(x->v->store);
         x->of_node = fm_arena_alloc(x->c->arena, (x->v->nodes + 1) * sizeof *x->of_node);
-        if (x->of_node == NULL)
+        x->of_stack = fm_arena_alloc(x->c->arena, (x->stacks + 1) * sizeof *x->of_stack);
+        if (x->of_node == NULL || x->of_stack == NULL)
             return fm_error_nomem(err);
     }
     status = fm_reader_start(&x->r, err);
     if (status != FM_OK)
         return status;
-    while (ok && fm_reader_next(&x->r)) {
-        for (uint32_t i = 0; ok && i < x->r.scan.n; i++)
-            ok = add_row(x, x->r.scan.live[i]);
-    }
+    while (ok && fm_reader_next(&x->r))
+        ok = add_block(x);
     fm_reader_release(&x->r);
+    if (ok)
+        cool(x);
     return ok && !x->oom ? FM_OK : fm_error_nomem(err);
 }
 
@@ -581,6 +626,7 @@ static void grouping_release(struct fm_grouping *x)
         fm_mem_free(x->mem, x->key[k].lane, x->key[k].cap * sizeof *x->key[k].lane);
     }
     fm_mem_free(x->mem, x->pair, x->pair_cap * sizeof *x->pair);
+    fm_mem_free(x->mem, x->hot, x->hot_cap * sizeof *x->hot);
     fm_mem_free(x->mem, x->row_pair, x->row_cap * sizeof *x->row_pair);
     fm_mem_free(x->mem, x->group, x->group_cap * sizeof *x->group);
     fm_mem_free(x->mem, x->list, x->list_cap * sizeof *x->list);

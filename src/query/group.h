@@ -33,6 +33,12 @@ struct fm_pair {
     uint32_t groups_at, groups;  /* its groups: x->list[groups_at …]; without any.X the group */
 };
 
+/* What the scan touches of a pair: kept apart and small, for the cache. */
+struct fm_hot {
+    uint64_t weight;
+    uint32_t samples, rows;
+};
+
 struct fm_sums {
     fm_i128 self, total;
     uint64_t samples, rows;
@@ -57,7 +63,11 @@ struct fm_grouping {
     struct fm_pair *pair;
     size_t pairs, pair_cap;
     struct fm_map pair_map;
-    uint32_t *of_node;           /* without row keys: node -> pair + 1 */
+    uint32_t *of_node;           /* without row keys: node -> pair + 1, and */
+    uint32_t *of_stack;          /* append id -> pair + 1 */
+    size_t stacks;               /* append ids */
+    struct fm_hot *hot;          /* sums of pairs while rows are scanned */
+    size_t hots, hot_cap;
     uint32_t *row_pair;          /* pair of each row, in scan order */
     size_t rows, row_cap;
     uint32_t *first, *by_bucket; /* pairs of bucket b: by_bucket[first[b] … first[b + 1]) */
@@ -81,8 +91,6 @@ enum fm_status fm_aggregate_scan(struct fm_grouping *x, struct fm_error *err);
 void fm_aggregate_release(struct fm_grouping *x);
 /* Writes the measures of group g into a table row. */
 void fm_group_measures(struct fm_grouping *x, struct fm_table *t, uint32_t row, size_t g);
-
-bool fm_path_add(struct fm_paths *paths, struct fm_mem *mem, uint32_t parent, fm_str label);
 
 static inline int64_t fm_clamp_i64(double f)
 {

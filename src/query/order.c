@@ -51,7 +51,8 @@ static int compare_children(const void *a, const void *b)
 static bool rank_paths(struct fm_table *t)
 {
     struct fm_paths *p = &t->paths;
-    size_t n = p->n, top = 0;
+    const struct fm_trie_node *node = p->trie.node;
+    size_t n = p->trie.n, top = 0;
     uint32_t rank = 0;
     uint32_t *first = fm_mem_zalloc(t->mem, (n + 2) * sizeof *first);
     uint32_t *stack = fm_mem_alloc(t->mem, (n + 1) * sizeof *stack);
@@ -60,13 +61,14 @@ static bool rank_paths(struct fm_table *t)
 
     p->rank = ok ? fm_mem_alloc(t->mem, n * sizeof *p->rank) : NULL;
     ok = p->rank != NULL;
+    p->ranks = ok ? n : 0;
     for (size_t i = 1; ok && i < n; i++)
-        first[p->parent[i] + 2]++;
+        first[node[i].parent + 2]++;
     for (size_t i = 1; ok && i < n + 2; i++)
         first[i] += first[i - 1];
     for (size_t i = 1; ok && i < n; i++) {
-        struct child *c = &child[first[p->parent[i] + 1]++];
-        c->s = fm_store_str(t->store, p->label[i], &c->n);
+        struct child *c = &child[first[node[i].parent + 1]++];
+        c->s = fm_store_str(t->store, node[i].key, &c->n);
         c->path = (uint32_t)i;
     }
     if (ok)
@@ -88,6 +90,38 @@ static bool rank_paths(struct fm_table *t)
 
 /* --------------------------------------------------------------- comparing */
 
+static uint32_t depth_of(const struct fm_trie_node *node, uint32_t path)
+{
+    uint32_t depth = 0;
+
+    for (; path != 0; path = node[path].parent)
+        depth++;
+    return depth;
+}
+
+/* Without ranks: the labels where the two paths part. */
+static int compare_paths(const struct fm_table *t, uint32_t a, uint32_t b)
+{
+    const struct fm_trie_node *node = t->paths.trie.node;
+    uint32_t da = depth_of(node, a), db = depth_of(node, b), shorter = FM_MIN(da, db);
+    const char *s, *r;
+    size_t n, m;
+
+    for (uint32_t d = da; d > shorter; d--)
+        a = node[a].parent;
+    for (uint32_t d = db; d > shorter; d--)
+        b = node[b].parent;
+    if (a == b)
+        return da < db ? -1 : da > db;
+    while (node[a].parent != node[b].parent) {
+        a = node[a].parent;
+        b = node[b].parent;
+    }
+    s = fm_store_str(t->store, node[a].key, &n);
+    r = fm_store_str(t->store, node[b].key, &m);
+    return compare_text(s, n, r, m);
+}
+
 static int compare_cells(const struct fm_table *t, size_t col, uint32_t a, uint32_t b)
 {
     const struct fm_cells *cells = &t->cells[col];
@@ -102,6 +136,8 @@ static int compare_cells(const struct fm_table *t, size_t col, uint32_t a, uint3
         r = fm_store_str(t->store, cells->id[b], &m);
         return compare_text(s, n, r, m);
     case FM_CELL_PATH:
+        if (t->paths.rank == NULL)
+            return compare_paths(t, cells->id[a], cells->id[b]);
         n = t->paths.rank[cells->id[a]];
         m = t->paths.rank[cells->id[b]];
         return n < m ? -1 : n > m;
@@ -205,35 +241,88 @@ static void merge_sort(const struct sorter *s, struct item *item, struct item *s
         s->t->order[i] = item[i].row;
 }
 
+static void fill_items(const struct sorter *s, struct item *item)
+{
+    const struct fm_table *t = s->t;
+    size_t first = s->keys > 0 ? s->key[0].col : FM_NONE;
+    bool descending = s->keys > 0 && s->key[0].descending;
+
+    for (size_t c = 0; first == FM_NONE && c < t->schema->n; c++) {
+        if (t->schema->column[c].key)
+            first = c;
+    }
+    /* paths have no prefix before they are ranked */
+    if (first != FM_NONE && t->schema->column[first].type == FM_CELL_PATH
+        && t->paths.rank == NULL)
+        first = FM_NONE;
+    for (size_t i = 0; i < t->n; i++)
+        item[i] = (struct item){ first == FM_NONE
+                                     ? 0 : prefix_of(t, first, descending, t->order[i]),
+                                 t->order[i] };
+}
+
 enum fm_status fm_table_sort(struct fm_table *t, const struct fm_sort_key *key, size_t keys,
                              struct fm_error *err)
 {
     struct sorter s = { t, key, keys };
     struct item *item;
-    size_t first = FM_NONE;
-    bool descending = false;
 
     if (t->n == 0)
         return FM_OK;
-    if (t->paths.n > 0 && t->paths.rank == NULL && !rank_paths(t))
+    if (t->paths.trie.n > 0 && t->paths.rank == NULL && !rank_paths(t))
         return fm_error_nomem(err);
     item = fm_mem_alloc(t->mem, 2 * t->n * sizeof *item);
     if (item == NULL)
         return fm_error_nomem(err);
-    if (keys > 0) {
-        first = key[0].col;
-        descending = key[0].descending;
-    }
-    for (size_t c = 0; first == FM_NONE && c < t->schema->n; c++) {
-        if (t->schema->column[c].key)
-            first = c;
-    }
-    for (size_t i = 0; i < t->n; i++)
-        item[i] = (struct item){ first == FM_NONE
-                                     ? 0 : prefix_of(t, first, descending, t->order[i]),
-                                 t->order[i] };
+    fill_items(&s, item);
     merge_sort(&s, item, item + t->n, t->n);
     fm_mem_free(t->mem, item, 2 * t->n * sizeof *item);
+    t->sorted = true;
+    return FM_OK;
+}
+
+/* Lets heap[at] sink; the last in order is on top. */
+static void sink(const struct sorter *s, struct item *heap, size_t n, size_t at)
+{
+    for (;;) {
+        size_t child = 2 * at + 1;
+        struct item swap = heap[at];
+        if (child >= n)
+            return;
+        if (child + 1 < n && before(s, &heap[child], &heap[child + 1]))
+            child++;
+        if (!before(s, &heap[at], &heap[child]))
+            return;
+        heap[at] = heap[child];
+        heap[child] = swap;
+        at = child;
+    }
+}
+
+enum fm_status fm_table_top(struct fm_table *t, const struct fm_sort_key *key, size_t keys,
+                            size_t rows, struct fm_error *err)
+{
+    struct sorter s = { t, key, keys };
+    size_t all = t->n;
+    struct item *item;
+
+    if (rows == 0 || rows >= all / 8)
+        return fm_table_sort(t, key, keys, err);
+    item = fm_mem_alloc(t->mem, all * sizeof *item);
+    if (item == NULL)
+        return fm_error_nomem(err);
+    fill_items(&s, item);
+    for (size_t i = rows / 2; i-- > 0;)
+        sink(&s, item, rows, i);
+    for (size_t i = rows; i < all; i++) {
+        if (!before(&s, &item[i], &item[0]))
+            continue;
+        item[0] = item[i];
+        sink(&s, item, rows, 0);
+    }
+    t->n = rows;
+    merge_sort(&s, item, item + rows, rows);     /* 2 * rows <= all */
+    fm_mem_free(t->mem, item, all * sizeof *item);
     t->sorted = true;
     return FM_OK;
 }
@@ -335,13 +424,11 @@ static bool name_rest(struct limiter *l, uint32_t row)
             fm_table_id(t, row, c, name);
             return true;
         }
-        fm_mem_free(t->mem, t->paths.rank,
-                    t->paths.rank == NULL ? 0 : t->paths.n * sizeof *t->paths.rank);
+        fm_mem_free(t->mem, t->paths.rank, t->paths.ranks * sizeof *t->paths.rank);
         t->paths.rank = NULL;
-        if (!fm_path_add(&t->paths, t->mem, 0, name))
-            return false;
-        fm_table_id(t, row, c, (uint32_t)t->paths.n - 1);
-        return true;
+        t->paths.ranks = 0;
+        fm_table_id(t, row, c, fm_trie_child(&t->paths.trie, 0, name));
+        return !fm_table_is_null(t, row, c);
     }
     return true;
 }

@@ -63,20 +63,23 @@ static const char *copy_text(struct copier *c, fm_str id)
 
 static bool copy_path(struct copier *c, uint32_t path, struct fm_cell *cell)
 {
-    const struct fm_paths *p = &c->t->paths;
-    uint32_t n = p->depth[path];
-    const char **label = fm_arena_alloc(&c->result->arena, (n + 1) * sizeof *label);
+    const struct fm_trie_node *node = c->t->paths.trie.node;
+    uint32_t n = 0;
+    const char **label;
 
+    for (uint32_t at = path; at != 0; at = node[at].parent)
+        n++;
+    label = fm_arena_alloc(&c->result->arena, (n + 1) * sizeof *label);
     if (label == NULL)
         return false;
     cell->form = FM_FORM_PATH;
     cell->n = n;
     cell->path = label;
     while (n > 0) {
-        label[--n] = copy_text(c, p->label[path]);
+        label[--n] = copy_text(c, node[path].key);
         if (label[n] == NULL)
             return false;
-        path = p->parent[path];
+        path = node[path].parent;
     }
     return true;
 }

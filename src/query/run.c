@@ -210,6 +210,15 @@ static enum fm_status run_group(struct run *r, const struct fm_step *step, struc
     return fm_group_run(&r->plan.c, step->group, &r->sel, &r->view, &r->totals, &r->table, err);
 }
 
+/* The step is there, and a limit that needs no row behind its last. */
+static bool is_plain_limit(const struct fm_step *step, const struct fm_plan *plan)
+{
+    const struct fm_limit *l = &step->limit;
+
+    return step < plan->step + plan->steps && step->op == FM_STEP_LIMIT && !l->all && l->at < 0
+           && !l->ties && l->rest == NULL && l->pers == 0 && l->rows < UINT32_MAX;
+}
+
 static enum fm_status run_step(struct run *r, const struct fm_step *step, struct fm_error *err)
 {
     enum fm_status status = FM_OK;
@@ -232,6 +241,8 @@ static enum fm_status run_step(struct run *r, const struct fm_step *step, struct
         fm_table_where(&r->table, &r->plan.c, step->p);
         return FM_OK;
     case FM_STEP_SORT:
+        if (is_plain_limit(step + 1, &r->plan))
+            return fm_table_top(&r->table, step->key, step->keys, (size_t)step[1].limit.rows, err);
         return fm_table_sort(&r->table, step->key, step->keys, err);
     default:
         if (!r->table.sorted)

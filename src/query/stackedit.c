@@ -18,6 +18,7 @@
  * (`missing: drop`). The new struct fm_stacks belongs to the selection.
  */
 #include "query/pred.h"
+#include "query/trie.h"
 
 #include "util/error.h"
 #include "util/map.h"
@@ -45,10 +46,7 @@ struct build {
     const struct fm_edit *edit;
     const struct fm_view *v;
     struct fm_mem *mem;
-    /* the new trie, ids in the order of making; node 0 is the root */
-    uint32_t *parent, *frame;
-    size_t nodes, parent_cap, frame_cap;
-    struct fm_map child;        /* parent << 32 | frame -> node */
+    struct fm_trie trie;        /* the new stacks; keys are new frames */
     /* the new frames */
     struct fm_frame_row *row;
     size_t rows, row_cap;
@@ -261,25 +259,10 @@ struct fm_edit *fm_edit_compile(struct fm_compile *c, const struct fm_yaml_node 
 
 static uint32_t child(struct build *b, uint32_t parent, uint32_t frame)
 {
-    bool fresh;
-    uint64_t *slot;
+    uint32_t n = b->oom ? 0 : fm_trie_child(&b->trie, parent, frame);
 
-    if (b->oom)
-        return 0;
-    slot = fm_map_put(&b->child, (uint64_t)parent << 32 | frame, &fresh);
-    if (slot == NULL || b->nodes >= FM_NONE - 1
-        || !fm_grow(b->mem, (void **)&b->parent, &b->parent_cap, b->nodes + 1, sizeof *b->parent)
-        || !fm_grow(b->mem, (void **)&b->frame, &b->frame_cap, b->nodes + 1, sizeof *b->frame)) {
-        b->oom = true;
-        return 0;
-    }
-    if (fresh) {
-        fm_assert(parent < b->nodes);
-        b->parent[b->nodes] = parent;
-        b->frame[b->nodes] = frame;
-        *slot = b->nodes++;
-    }
-    return (uint32_t)*slot;
+    b->oom |= n == UINT32_MAX;
+    return b->oom ? 0 : n;
 }
 
 static uint32_t new_row(struct build *b, const struct fm_frame_row *row)
@@ -309,14 +292,9 @@ static bool build_init(struct build *b, struct fm_compile *c, const struct fm_ed
                        const struct fm_view *v)
 {
     *b = (struct build){ .c = c, .edit = edit, .v = v, .mem = &c->ctx->mem };
-    fm_map_init(&b->child, b->mem);
     b->to = fm_mem_zalloc(b->mem, v->nodes * sizeof *b->to);
-    if (b->to == NULL || !fm_grow(b->mem, (void **)&b->parent, &b->parent_cap, 1, sizeof *b->parent)
-        || !fm_grow(b->mem, (void **)&b->frame, &b->frame_cap, 1, sizeof *b->frame))
+    if (!fm_trie_init(&b->trie, b->mem) || b->to == NULL)
         return false;
-    b->parent[0] = FM_NONE;
-    b->frame[0] = FM_NONE;
-    b->nodes = 1;
     if (edit->p != NULL)
         b->match = fm_pred_frames(c, edit->p, v);
     return edit->p == NULL || b->match != NULL;
@@ -324,10 +302,8 @@ static bool build_init(struct build *b, struct fm_compile *c, const struct fm_ed
 
 static void build_release(struct build *b)
 {
-    fm_map_release(&b->child);
+    fm_trie_release(&b->trie);
     fm_mem_free(b->mem, b->to, b->to == NULL ? 0 : b->v->nodes * sizeof *b->to);
-    fm_mem_free(b->mem, b->parent, b->parent_cap * sizeof *b->parent);
-    fm_mem_free(b->mem, b->frame, b->frame_cap * sizeof *b->frame);
     fm_mem_free(b->mem, b->row, b->row_cap * sizeof *b->row);
 }
 
@@ -449,10 +425,10 @@ static bool edit_recursion(struct build *b)
         uint32_t up = b->to[node[n].parent], frame = node[n].frame, at = up;
         bool may = b->match == NULL || b->match[frame];
         if (b->edit->collapse == ALL) {
-            while (may && at != 0 && class[b->frame[at]] != class[frame])
-                at = b->parent[at];
+            while (may && at != 0 && class[b->trie.node[at].key] != class[frame])
+                at = b->trie.node[at].parent;
         }
-        if (may && at != 0 && class[b->frame[at]] == class[frame])
+        if (may && at != 0 && class[b->trie.node[at].key] == class[frame])
             b->to[n] = at;
         else
             b->to[n] = child(b, up, frame);
@@ -565,45 +541,32 @@ static bool edit_level(struct build *b)
 
 /* ----------------------------------------------------------------- sealing */
 
-/* Numbers the trie in pre-order into s->node; *number = new id of each built node. */
-static bool number(struct build *b, struct fm_stacks *s, uint32_t *id)
+/* Numbers the trie in pre-order into s->node; id[n] = new number of built node n. */
+static void number(struct build *b, struct fm_stacks *s, uint32_t *id)
 {
-    size_t bytes = b->nodes * sizeof(uint32_t);
-    uint32_t *first = fm_mem_zalloc(b->mem, bytes), *next = fm_mem_zalloc(b->mem, bytes);
-    bool ok = first != NULL && next != NULL;
+    const struct fm_trie_node *node = b->trie.node;
     uint32_t n = 0, k = 0;
 
-    for (size_t i = b->nodes; ok && i-- > 1;) {
-        fm_assert(b->parent[i] < i);
-        next[i] = first[b->parent[i]];
-        first[b->parent[i]] = (uint32_t)i;
-    }
-    if (ok)
-        s->node[0] = (struct fm_tree_node){ FM_NONE, 0, FM_NONE, 0 };
-    while (ok) {
-        if (first[n] != 0) {
-            n = first[n];
+    s->node[0] = (struct fm_tree_node){ FM_NONE, 0, FM_NONE, 0 };
+    for (;;) {
+        if (node[n].first != 0) {
+            n = node[n].first;
         } else {
-            while (n != 0 && next[n] == 0) {
+            while (n != 0 && node[n].next == 0) {
                 s->node[id[n]].end = k + 1;
-                n = b->parent[n];
+                n = node[n].parent;
             }
             if (n == 0)
                 break;
             s->node[id[n]].end = k + 1;
-            n = next[n];
+            n = node[n].next;
         }
         id[n] = ++k;
-        s->node[k] = (struct fm_tree_node){ id[b->parent[n]], 0, b->frame[n],
-                                            s->node[id[b->parent[n]]].depth + 1 };
+        s->node[k] = (struct fm_tree_node){ id[node[n].parent], 0, node[n].key,
+                                            s->node[id[node[n].parent]].depth + 1 };
     }
-    if (ok) {
-        fm_assert(k + 1 == b->nodes);
-        s->node[0].end = k + 1;
-    }
-    fm_mem_free(b->mem, first, first == NULL ? 0 : bytes);
-    fm_mem_free(b->mem, next, next == NULL ? 0 : bytes);
-    return ok;
+    fm_assert(k + 1 == b->trie.n);
+    s->node[0].end = k + 1;
 }
 
 /* As fm_selection_release() does it. */
@@ -621,18 +584,19 @@ static struct fm_stacks *seal(struct build *b, struct fm_selection *sel)
 {
     size_t tree = fm_store_tree_nodes(sel->store);
     struct fm_stacks *s = fm_mem_zalloc(sel->mem, sizeof *s);
-    uint32_t *id = fm_mem_zalloc(b->mem, b->nodes * sizeof *id);
+    uint32_t *id = fm_mem_zalloc(b->mem, b->trie.n * sizeof *id);
     bool ok = false;
 
     if (s == NULL || id == NULL)
         goto out;
-    s->nodes = b->nodes;
+    s->nodes = b->trie.n;
     s->frames = b->rows;
     s->node = fm_mem_alloc(sel->mem, s->nodes * sizeof *s->node);
     s->frame = fm_mem_alloc(sel->mem, s->frames * sizeof *s->frame);
     s->of_tree = fm_mem_alloc(sel->mem, tree * sizeof *s->of_tree);
-    if (s->node == NULL || s->frame == NULL || s->of_tree == NULL || !number(b, s, id))
+    if (s->node == NULL || s->frame == NULL || s->of_tree == NULL)
         goto out;
+    number(b, s, id);
     if (b->rows > 0)
         memcpy(s->frame, b->row, b->rows * sizeof *s->frame);
     for (size_t n = 0; n < tree; n++) {
@@ -642,7 +606,7 @@ static struct fm_stacks *seal(struct build *b, struct fm_selection *sel)
     }
     ok = true;
 out:
-    fm_mem_free(b->mem, id, id == NULL ? 0 : b->nodes * sizeof *id);
+    fm_mem_free(b->mem, id, id == NULL ? 0 : b->trie.n * sizeof *id);
     if (!ok && s != NULL) {
         free_stacks(s, sel);
         s = NULL;

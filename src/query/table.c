@@ -26,28 +26,9 @@ void fm_table_release(struct fm_table *t)
     }
     fm_mem_free(t->mem, t->cells, t->column_cap * sizeof *t->cells);
     fm_mem_free(t->mem, t->order, t->order_cap * sizeof *t->order);
-    fm_mem_free(t->mem, t->paths.parent, t->paths.parent_cap * sizeof *t->paths.parent);
-    fm_mem_free(t->mem, t->paths.label, t->paths.label_cap * sizeof *t->paths.label);
-    fm_mem_free(t->mem, t->paths.depth, t->paths.depth_cap * sizeof *t->paths.depth);
-    fm_mem_free(t->mem, t->paths.rank,
-                t->paths.rank == NULL ? 0 : t->paths.n * sizeof *t->paths.rank);
+    fm_trie_release(&t->paths.trie);
+    fm_mem_free(t->mem, t->paths.rank, t->paths.ranks * sizeof *t->paths.rank);
     *t = (struct fm_table){ .mem = t->mem };
-}
-
-bool fm_path_add(struct fm_paths *paths, struct fm_mem *mem, uint32_t parent, fm_str label)
-{
-    size_t n = paths->n + 1;
-
-    fm_assert(parent == FM_NONE || parent < paths->n);
-    if (!fm_grow(mem, (void **)&paths->parent, &paths->parent_cap, n, sizeof *paths->parent)
-        || !fm_grow(mem, (void **)&paths->label, &paths->label_cap, n, sizeof *paths->label)
-        || !fm_grow(mem, (void **)&paths->depth, &paths->depth_cap, n, sizeof *paths->depth))
-        return false;
-    paths->parent[paths->n] = parent;
-    paths->label[paths->n] = label;
-    paths->depth[paths->n] = parent == FM_NONE ? 0 : paths->depth[parent] + 1;
-    paths->n = n;
-    return true;
 }
 
 static bool grow_column(struct fm_table *t, size_t c, size_t rows)

@@ -9,6 +9,7 @@
 #define FM_QUERY_TABLE_H
 
 #include "query/pred.h"
+#include "query/trie.h"
 #include "util/map.h"
 #include "util/out.h"
 
@@ -16,11 +17,9 @@ typedef __int128 fm_i128;
 
 /* Call paths: a trie of labels; path 0 has no frames. */
 struct fm_paths {
-    uint32_t *parent;
-    fm_str *label;
-    uint32_t *depth;
-    size_t n, parent_cap, label_cap, depth_cap;
+    struct fm_trie trie;
     uint32_t *rank;              /* place in the order of paths; made by the first sort */
+    size_t ranks;
 };
 
 struct fm_cells {
@@ -135,6 +134,10 @@ struct fm_sort_key {
 /* Sorts the visible rows by the keys, then by all key columns ascending. FM_NOMEM only. */
 enum fm_status fm_table_sort(struct fm_table *t, const struct fm_sort_key *key, size_t keys,
                              struct fm_error *err);
+
+/* Sorts and keeps only the first `rows`: for a plain limit behind a sort. */
+enum fm_status fm_table_top(struct fm_table *t, const struct fm_sort_key *key, size_t keys,
+                            size_t rows, struct fm_error *err);
 
 struct fm_limit {
     bool all;                    /* no limit */

@@ -418,8 +418,9 @@ END_TEST
 START_TEST(row_keys_beside_any_keys)
 {
     struct fm_store *store = random_store(4242, 6);
-    const char *got = query_run(ctx, store, query_of(
-        "  - group: {by: [{w: weight % 3}, any.function], measures: [self, total]}\n"), NULL, "csv");
+    const char *group = "  - group: {by: [{w: weight % 3}, any.function], "
+                        "measures: [self, total]}\n";
+    const char *got = query_run(ctx, store, query_of(group), NULL, "csv");
     char *copy = got == NULL ? NULL : strdup(got);
 
     ck_assert_msg(copy != NULL, "%s", query_messages());
