@@ -78,12 +78,15 @@ static bool name_key(struct context *x, struct fm_key *key, const struct fm_yaml
         return frame_key(x, key, key->full, at);
     key->kind = FM_KEY_ROW;
     k = fm_operand_find(c, FM_SCOPE_ROWS, key->full, strlen(key->full));
-    if (k == FM_NONE && !c->arena->oom) {
+    if (k == FM_NONE && fm_operand_is_linked(key->full)) {
+        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_PLACE), at,
+                      "columns of linked rows ('%s') are not part of this version", key->full);
+    } else if (k == FM_NONE && !c->arena->oom) {
         size_t n;
         const char *const *list = fm_operand_names(c, FM_SCOPE_ROWS, &n);
         if (list != NULL)
             fm_yaml_unknown(c->log, at, "column", key->full, list, n);
-        fm_yaml_note(c->log, "frame keys are path, any.function, leaf.module, root.file …");
+        fm_yaml_note(c->log, "frame keys are path, any.function, leaf.module, root.file ...");
     }
     if (k == FM_NONE)
         return false;
@@ -340,6 +343,16 @@ static bool lower_plain(struct context *x, struct fm_expr *node, size_t k)
     }
 }
 
+static void unknown_measure(struct context *x, const struct fm_expr *node)
+{
+    const char *near = fm_text_nearest(node->name, plain, FM_COUNT(plain));
+    const char *what = "must stand inside an aggregate such as sum(x)";
+
+    if (near != NULL)
+        what = fm_arena_printf(x->c->arena, "is no measure (did you mean '%s'?)", near);
+    complain(x, node, what == NULL ? "is no measure" : what, node->name);
+}
+
 static bool lower(struct context *x, struct fm_expr *node)
 {
     if (node->op == FM_EXPR_CALL)
@@ -355,7 +368,7 @@ static bool lower(struct context *x, struct fm_expr *node)
             if (strcmp(node->name, plain[i]) == 0)
                 return lower_plain(x, node, i);
         }
-        complain(x, node, "must stand inside an aggregate such as sum(x)", node->name);
+        unknown_measure(x, node);
         return false;
     }
     for (size_t i = 0; i < node->args; i++) {

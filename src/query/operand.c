@@ -112,6 +112,17 @@ static bool builtin(struct fm_compile *c, const char *name, struct fm_operand *o
     return true;
 }
 
+bool fm_operand_is_linked(const char *name)
+{
+    size_t skip;
+
+    for (size_t i = 0; i < FM_COUNT(later_prefix); i++) {
+        if (starts(name, strlen(name), later_prefix[i], &skip))
+            return true;
+    }
+    return false;
+}
+
 static bool of_rows(struct fm_compile *c, const char *name, size_t n, struct fm_operand *o)
 {
     enum fm_attr attr;
@@ -125,10 +136,8 @@ static bool of_rows(struct fm_compile *c, const char *name, size_t n, struct fm_
                                   .type = fm_attr_type(attr) };
         return true;
     }
-    for (size_t i = 0; i < FM_COUNT(later_prefix); i++) {
-        if (starts(name, n, later_prefix[i], &skip))
-            return false;
-    }
+    if (fm_operand_is_linked(name))
+        return false;
     if (!starts(name, n, "label.", &skip) && !starts(name, n, "arg.", &skip)
         && builtin(c, name, o))
         return true;
@@ -202,8 +211,10 @@ const char *const *fm_operand_names(struct fm_compile *c, enum fm_scope scope, s
     if (scope == FM_SCOPE_TABLE) {
         list = fm_arena_alloc(c->arena, (2 * c->schema->n + 1) * sizeof *list);
         for (size_t i = 0; list != NULL && i < c->schema->n; i++) {
-            list[k++] = c->schema->column[i].name;
-            list[k++] = c->schema->column[i].full;
+            const struct fm_schema_column *col = &c->schema->column[i];
+            list[k++] = col->name;
+            if (strcmp(col->name, col->full) != 0)
+                list[k++] = col->full;
         }
         *n = k;
         return list;

@@ -152,12 +152,6 @@ static bool column_named(struct maker *m, const struct fm_yaml_node *node, size_
     list = fm_operand_names(c, FM_SCOPE_TABLE, &n);
     if (list != NULL)
         fm_yaml_unknown(c->log, node, "column", s.text + skip, list, n);
-    if (list != NULL && n > 0) {
-        const char *names = "";
-        for (size_t i = 0; i < c->schema->n && names != NULL; i++)
-            names = fm_arena_printf(c->arena, "%s %s", names, c->schema->column[i].name);
-        fm_yaml_note(c->log, "columns are:%s", names == NULL ? "" : names);
-    }
     return false;
 }
 
@@ -411,7 +405,8 @@ static void make_from(struct maker *m)
             return;
         }
     }
-    fm_yaml_unknown(log, from, "source of rows", from->text, (const char *const[]){ "samples" }, 1);
+    fm_yaml_error(fm_yaml_as(log, FM_YAML_UNKNOWN), from, "'from: %s' is unknown; it is samples",
+                  from->text);
 }
 
 enum fm_status fm_plan_compile(struct fm_query *q, const struct fm_selection *sel,

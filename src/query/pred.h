@@ -139,6 +139,8 @@ enum fm_scope { FM_SCOPE_ROWS, FM_SCOPE_FRAMES, FM_SCOPE_TABLE };
 
 /* Resolves a name in a scope and gives the operand's index; FM_NONE: unknown (not logged). */
 uint32_t fm_operand_find(struct fm_compile *c, enum fm_scope scope, const char *name, size_t n);
+/* waker.X, launch.X …: columns of linked rows, which are not there yet. */
+bool fm_operand_is_linked(const char *name);
 /* Names for "did you mean": NULL-free list of *n. */
 const char *const *fm_operand_names(struct fm_compile *c, enum fm_scope scope, size_t *n);
 /* An expression over the scope's names; REF and stack.has() nodes hold operand indexes. */

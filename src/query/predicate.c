@@ -425,15 +425,11 @@ static void unknown_column(struct fm_compile *c, const struct fm_yaml_pair *pair
                            enum fm_scope scope)
 {
     static const char *const what[] = { "column", "frame attribute", "column" };
-    size_t n, cut;
+    size_t n;
     const char *const *list = fm_operand_names(c, scope, &n);
     const char *near = list == NULL ? NULL : fm_text_nearest(pair->key, list, n);
 
-    for (cut = 0; pair->key[cut] != '\0' && pair->key[cut] != '.'; cut++) {
-    }
-    if (scope == FM_SCOPE_ROWS && pair->key[cut] == '.'
-        && (strncmp(pair->key, "waker.", 6) == 0 || strncmp(pair->key, "launch.", 7) == 0
-            || strncmp(pair->key, "parent.", 7) == 0 || strncmp(pair->key, "link.", 5) == 0)) {
+    if (scope == FM_SCOPE_ROWS && fm_operand_is_linked(pair->key)) {
         fm_yaml_error_key(fm_yaml_as(c->log, FM_YAML_PLACE), pair,
                           "columns of linked rows ('%s') are not part of this version", pair->key);
         return;
