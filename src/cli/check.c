@@ -4,6 +4,41 @@
  */
 #include "cli/cli.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+/* The report is kept until it is known whether it tells of errors. */
+struct report {
+    char *text;
+    size_t n;
+};
+
+static int keep(void *user, const void *data, size_t n)
+{
+    struct report *report = user;
+
+    report->text = must(realloc(report->text, report->n + n));
+    memcpy(report->text + report->n, data, n);
+    report->n += n;
+    return 0;
+}
+
+static int check_file(struct cli *cli, const char *path)
+{
+    struct report report = {0};
+    struct fm_sink sink = {keep, &report};
+    struct fm_error err = {0};
+    enum fm_status status = fm_check(cli->ctx, path, cli->options.against, &sink, &err);
+    FILE *to = status == FM_OK ? stdout : stderr;
+
+    fwrite(report.text, 1, report.n, to);
+    free(report.text);
+    if (status == FM_OK)
+        return EXIT_DONE;
+    /* The report of a wrong file holds all its errors, `err` the first of them. */
+    return report.n > 0 ? status_exit(status) : say_error(&err);
+}
+
 int cmd_check(struct cli *cli)
 {
     const struct words *in = &cli->options.operand;
@@ -13,15 +48,7 @@ int cmd_check(struct cli *cli)
         return say_usage(cli, "check what? name a YAML file");
     if (cli->options.against && in->n > 1)
         return say_usage(cli, "--against goes with one file");
-    for (size_t i = 0; i < in->n; i++) {
-        struct fm_error err = {0};
-        enum fm_status status =
-            fm_check(cli->ctx, in->word[i], cli->options.against, &stdout_sink, &err);
-
-        if (status != FM_OK) {
-            fflush(stdout);
-            result = exit_worse(result, say_error(&err));
-        }
-    }
+    for (size_t i = 0; i < in->n; i++)
+        result = exit_worse(result, check_file(cli, in->word[i]));
     return result;
 }

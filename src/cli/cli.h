@@ -154,6 +154,8 @@ int say_usage(const struct cli *cli, const char *fmt, ...) __attribute__((format
 /* The library's error as one line; returns the exit status it stands for. A closed pipe on standard
  * output says nothing and is EXIT_DONE. */
 int say_error(const struct fm_error *err);
+/* The same for an error of writing to `path` (NULL or "-": standard output). */
+int say_write_error(const struct fm_error *err, const char *path);
 int status_exit(enum fm_status status);
 /* What fm_import() met: damage and losses of a store, one line each; `err` is its error. Returns
  * EXIT_DONE or EXIT_DAMAGE. */

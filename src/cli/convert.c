@@ -71,7 +71,7 @@ static int write_store(struct cli *cli, struct fm_store *store, const char *name
                        &output.sink, &err);
     if (!output_close(&output, status == FM_OK))
         return EXIT_NOTHING;
-    return status == FM_OK ? EXIT_DONE : say_error(&err);
+    return status == FM_OK ? EXIT_DONE : say_write_error(&err, cli->options.output);
 }
 
 int cmd_convert(struct cli *cli)

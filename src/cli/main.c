@@ -203,7 +203,7 @@ static int run(struct cli *cli, int argc, char **argv, char **args)
     for (int i = 1; i < argc; i++)
         if (!command || i != at)
             args[n++] = argv[i];
-    if (!options_parse(&cli->options, cli->command->bit, command ? command->name : "", n, args))
+    if (!options_parse(&cli->options, cli->command->bit, cli->command->name, n, args))
         return EXIT_USAGE;
     if (cli->options.help && !command) {
         command_help(NULL);

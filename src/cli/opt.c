@@ -101,8 +101,7 @@ static bool __attribute__((format(printf, 2, 3))) wrong(const struct parse *pars
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    say("%s; see 'foldmill %s%s--help'", text, parse->command_name,
-        parse->command_name[0] ? " " : "");
+    say("%s; see 'foldmill %s --help'", text, parse->command_name);
     return false;
 }
 

@@ -128,10 +128,36 @@ static int run(struct cli *cli, struct fm_query *query, struct side *side, size_
         struct fm_error write_err = {0};
 
         if (fm_result_write(result, format, &stdout_sink, &write_err) != FM_OK)
-            code = exit_worse(code, say_error(&write_err));
+            code = exit_worse(code, say_write_error(&write_err, NULL));
         fm_result_free(result);
     }
     return code;
+}
+
+static bool add_name(void *user, const char *name, const char *about)
+{
+    struct words *names = user;
+
+    (void)about;
+    words_add(names, join(name, "", ""));
+    return true;
+}
+
+/* A query that was not found: with the nearest name there is. */
+static int unknown_query(struct cli *cli, const char *name, const struct fm_error *err)
+{
+    struct fm_error ignored = {0};
+    struct words names = {0};
+    const char *near;
+
+    fm_list(cli->ctx, FM_LIST_QUERIES, add_name, &names, &ignored);
+    near = nearest_word(name, names.word, names.n);
+    if (near)
+        say("%s (did you mean '%s'?)", err->message, near);
+    else
+        say("%s; 'foldmill list queries' shows those that are there", err->message);
+    words_free(&names);
+    return EXIT_USAGE;
 }
 
 int cmd_query(struct cli *cli)
@@ -149,9 +175,14 @@ int cmd_query(struct cli *cli)
     if (in->n == 1)
         return say_usage(cli, "no input: name a file, or '-' for standard input");
     if (fm_query_load(cli->ctx, in->word[0], &query, &err) != FM_OK) {
-        print_errors(query, &err);
+        if (err.status == FM_UNKNOWN) {
+            result = unknown_query(cli, in->word[0], &err);
+        } else {
+            print_errors(query, &err);
+            result = status_exit(err.status);
+        }
         fm_query_free(query);
-        return err.status == FM_UNKNOWN ? EXIT_USAGE : status_exit(err.status);
+        return result;
     }
     result = set_params(cli, query);
     if (result != EXIT_DONE)

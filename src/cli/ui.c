@@ -92,9 +92,13 @@ static void print_error(const struct fm_error *err)
 {
     char text[1024];
 
+    if (!err->source[0]) {
+        say("%s", err->message);
+        return;
+    }
     fm_error_text(err, text, sizeof(text));
     hide_progress();
-    fprintf(stderr, "%s%s\n", err->source[0] ? "" : "foldmill: ", text);
+    fprintf(stderr, "%s\n", text);
 }
 
 int say_error(const struct fm_error *err)
@@ -103,6 +107,17 @@ int say_error(const struct fm_error *err)
         return EXIT_DONE;
     print_error(err);
     return status_exit(err->status);
+}
+
+int say_write_error(const struct fm_error *err, const char *path)
+{
+    if (err->status != FM_IO || err->sys_errno == EPIPE || err->sys_errno == 0)
+        return say_error(err);
+    if (path && strcmp(path, "-") != 0)
+        say("cannot write '%s': %s", path, strerror(err->sys_errno));
+    else
+        say("cannot write to standard output: %s", strerror(err->sys_errno));
+    return EXIT_NOTHING;
 }
 
 /* True when the account row is what `err` has told already. */
