@@ -50,8 +50,10 @@ static void print_row(const struct fm_account_info *row)
     printf("  %12s  ", figure_count(a, row->count));
     if (row->kind == FM_ACCOUNT_FINDING)
         printf("%s: %s [%s]", severity_text(row->severity), row->text, row->key);
+    else if (row->kind == FM_ACCOUNT_DROPPED)
+        printf("%s [%s]", row->text, row->key);
     else
-        printf("%s", row->text && row->text[0] ? row->text : row->key);
+        fputs(row->key, stdout);
     if (row->first_offset != FM_NO_OFFSET)
         printf(", first at offset %" PRIu64, row->first_offset);
     putchar('\n');

@@ -183,6 +183,32 @@ static int by_total(const void *x, const void *y)
     return a->total != b->total ? (a->total < b->total ? 1 : -1) : by_name(a, b);
 }
 
+#define NAME_MAX_SHOWN 100
+
+/* A function and its module's file name; a long name is cut at a whole character. */
+static void print_name(const struct top *top)
+{
+    static const char unknown[] = "[unknown]";
+    const char *slash = strrchr(top->module, '/');
+    const char *name = top->function;
+    size_t n = strlen(name), shown = n;
+
+    /* The label of a frame without a name is "[unknown] (MODULE)": the module follows anyway. */
+    if (n == 0 || strncmp(name, unknown, sizeof(unknown) - 1) == 0) {
+        name = unknown;
+        shown = n = sizeof(unknown) - 1;
+    }
+    if (n > NAME_MAX_SHOWN) {
+        shown = NAME_MAX_SHOWN - 3;
+        while (shown > 0 && ((unsigned char)name[shown] & 0xc0) == 0x80)
+            shown--;
+    }
+    printf("  %.*s%s", (int)shown, name, shown < n ? "..." : "");
+    if (top->module[0] && strcmp(top->module, name) != 0)
+        printf("  (%s)", slash ? slash + 1 : top->module);
+    putchar('\n');
+}
+
 static void print_top(const char *title, const struct top *top, size_t n, bool total,
                       const struct chosen *chosen)
 {
@@ -190,16 +216,12 @@ static void print_top(const char *title, const struct top *top, size_t n, bool t
     for (size_t i = 0; i < n && i < TOP; i++) {
         u128 v = total ? top[i].total : top[i].self;
         char share[FIGURE], sum[FIGURE];
-        const char *slash = strrchr(top[i].module, '/');
 
         if (v == 0)
             break;
-        printf("  %8s %12s  %s", figure_share(share, v, chosen->weight),
-               figure_unit(sum, v, chosen->unit),
-               top[i].function[0] ? top[i].function : "[unknown]");
-        if (top[i].module[0])
-            printf("  (%s)", slash ? slash + 1 : top[i].module);
-        putchar('\n');
+        printf("  %8s %12s", figure_share(share, v, chosen->weight),
+               figure_unit(sum, v, chosen->unit));
+        print_name(&top[i]);
     }
 }
 
