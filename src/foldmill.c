@@ -46,13 +46,36 @@ static struct fm_import_options import_options(const struct fm_import_options *g
     return o;
 }
 
-/* Adds "; N samples kept" to a message of damage. */
-static void say_kept(struct fm_error *err, uint64_t kept)
+/* True when the error is about a source of that name: a long name stands there as "..." and its
+ * tail. */
+static bool is_about(const struct fm_error *err, const char *name)
 {
-    size_t n;
+    const char *tail = err->source;
+    size_t length = strlen(name), n;
+
+    if (strncmp(tail, "...", 3) == 0)
+        tail += 3;
+    n = strlen(tail);
+    return n > 0 && length >= n && strcmp(name + length - n, tail) == 0;
+}
+
+/* Adds "; N samples kept" to a message of damage. Only the sealed store knows the number. */
+static void say_kept(struct fm_error *err, const struct fm_store *store)
+{
+    struct fm_source_info source;
+    uint64_t kept;
+    size_t n, s;
 
     if (err == NULL || err->status == FM_OK)
         return;
+    for (s = 0; s < fm_store_sources(store); s++) {
+        fm_store_source(store, s, &source);
+        if (is_about(err, source.name))
+            break;
+    }
+    if (s == fm_store_sources(store))
+        return; /* an input that could not be used at all */
+    kept = source.samples_kept;
     n = strlen(err->message);
     snprintf(err->message + n, sizeof err->message - n, "; %llu sample%s kept",
              (unsigned long long)kept, kept == 1 ? "" : "s");
@@ -79,7 +102,6 @@ static enum fm_status damage_status(const struct fm_source *source, const char *
         return FM_OK;
     fm_error_at(err, FM_FORMAT, name, first, "%s (%llu)", fm_diag_text((enum fm_diag)worst),
                 (unsigned long long)source->diags.row[worst].count);
-    say_kept(err, source->samples_kept);
     return FM_FORMAT;
 }
 
@@ -91,12 +113,8 @@ static enum fm_status import_one(struct fm_ctx *ctx, struct fm_input *input,
 
     *usable = false;
     status = fm_import_input(ctx, input, options, builder, usable, err);
-    if (!*usable)
+    if (!*usable || status != FM_OK)
         return status;
-    if (status != FM_OK) {
-        say_kept(err, fm_builder_source_row(builder)->samples_kept);
-        return status;
-    }
     return damage_status(fm_builder_source_row(builder), fm_input_name(input), err);
 }
 
@@ -162,8 +180,10 @@ static enum fm_status finish_import(struct fm_ctx *ctx, struct fm_builder *build
     sealed = fm_builder_seal(builder, o->clock_offset, store, &late);
     if (sealed == FM_OK)
         sealed = name_frames(ctx, *store, o, path, &late);
-    if (sealed == FM_OK)
+    if (sealed == FM_OK) {
+        say_kept(err, *store);
         return status;
+    }
     fm_store_free(*store);
     *store = NULL;
     if (err != NULL)
