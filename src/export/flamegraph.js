@@ -64,7 +64,8 @@
         f.shown = true;
         f.parent = parent;
         f.rect.setAttribute("x", x.toFixed(1));
-        f.rect.setAttribute("width", Math.max(w, 0.1).toFixed(1));
+        /* between rounded edges, as in the first picture */
+        f.rect.setAttribute("width", ((x + w).toFixed(1) - x.toFixed(1)).toFixed(1));
         label(f, x, w);
         f.g.setAttribute("class", parent ? "parent" : "");
     }
@@ -138,9 +139,9 @@
     }
 
     function closeBox() {
-        if (!box) return;
-        box.parentNode.removeChild(box);
-        box = null;
+        var old = box;
+        box = null; /* first: removing the focused field calls this again */
+        if (old) old.parentNode.removeChild(old);
     }
 
     function openBox() {

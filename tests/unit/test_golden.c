@@ -146,7 +146,7 @@ static void read_golden(const char *name, struct lines *l, char *head, size_t he
         char *field[9];
         line[n] = '\0';
         if (strncmp(line, "#svg", 4) == 0)
-            snprintf(head, head_size, "%s", line);
+            snprintf(head, head_size, "%.*s", (int)head_size - 1, line);
         if (line[0] == '#')
             continue;
         field[0] = line;
@@ -277,8 +277,8 @@ START_TEST(rectangles_equal_flamegraph)
             continue;
         options = strchr(tab + 1, '\t');
         *tab = *options++ = '\0';
-        snprintf(p.name, sizeof p.name, "%s", line);
-        snprintf(p.input, sizeof p.input, "%s", tab + 1);
+        snprintf(p.name, sizeof p.name, "%.*s", (int)sizeof p.name - 1, line);
+        snprintf(p.input, sizeof p.input, "%.*s", (int)sizeof p.input - 1, tab + 1);
         p.input[strcspn(p.input, "\t")] = '\0';
         for (i = 0; i < FM_COUNT(split_by_sorting); i++)
             skip = skip || strcmp(p.name, split_by_sorting[i]) == 0;
