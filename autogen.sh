@@ -98,15 +98,13 @@ build() {
 demo() {
     install_missing
     build
-    recording=tests/data/folded/demo.folded
-    for file in tests/data/perf/demo.perf.data; do
-        [ -f "$file" ] && recording=$file
-    done
+    recording=tests/data/perf/demo.data
+    symbols="--symfs tests/data/perf/sysroot"
     foldmill=build/foldmill
-    "$foldmill" convert "$recording" -o flame.svg
-    "$foldmill" convert "$recording" -o profile.speedscope.json
-    "$foldmill" convert "$recording" -o profile.folded
-    "$foldmill" query hottest-paths -p n=10 "$recording"
+    "$foldmill" convert $symbols "$recording" -o flame.svg
+    "$foldmill" convert $symbols "$recording" -o profile.speedscope.json
+    "$foldmill" convert $symbols "$recording" -o profile.folded
+    "$foldmill" query hottest-paths $symbols -p n=10 "$recording"
     ls -l flame.svg profile.speedscope.json profile.folded
 }
 
