@@ -91,14 +91,13 @@ static bool is_code_or_data(char type)
     }
 }
 
-/* '-' and '_' are the same in module names. */
-static bool same_module(const char *a, size_t n, const char *b)
+/* The list has '_' where a module's file name has '-'. */
+static bool same_module(const char *listed, size_t n, const char *name)
 {
-    if (strlen(b) != n)
+    if (strlen(name) != n)
         return false;
     for (size_t i = 0; i < n; i++) {
-        char x = a[i] == '-' ? '_' : a[i], y = b[i] == '-' ? '_' : b[i];
-        if (x != y)
+        if (listed[i] != (name[i] == '-' ? '_' : name[i]))
             return false;
     }
     return true;
@@ -174,6 +173,36 @@ static void end_last(struct fm_match *match, uint64_t start)
     }
 }
 
+/* Narrows the text to the lines from a module's first to its last one: a list has the symbols of
+ * a module together, and most of its bytes are the kernel's. */
+static void narrow(const struct fm_kallsyms *kallsyms, const char **p, const char **end)
+{
+    const char *from = NULL, *to = *p, *found;
+    char mark[128];
+    size_t n = strlen(kallsyms->module);
+
+    if (n + 2 > sizeof mark)
+        return;
+    mark[0] = '[';
+    for (size_t i = 0; i < n; i++)
+        mark[i + 1] = kallsyms->module[i] == '-' ? '_' : kallsyms->module[i];
+    mark[n + 1] = ']';
+    while ((found = memmem(to, (size_t)(*end - to), mark, n + 2)) != NULL) {
+        if (from == NULL)
+            from = found;
+        to = found + n + 2;
+    }
+    if (from == NULL) {
+        *end = *p;
+        return;
+    }
+    while (from > *p && from[-1] != '\n')
+        from--;
+    found = memchr(to, '\n', (size_t)(*end - to));
+    *end = found != NULL ? found : *end;
+    *p = from;
+}
+
 void fm_kallsyms_symbols(struct fm_kallsyms *kallsyms, struct fm_match *match)
 {
     const char *p = kallsyms->text, *end = p + kallsyms->n;
@@ -181,6 +210,8 @@ void fm_kallsyms_symbols(struct fm_kallsyms *kallsyms, struct fm_match *match)
     uint64_t last = 0;
     struct line line;
 
+    if (kallsyms->module != NULL)
+        narrow(kallsyms, &p, &end);
     kallsyms->shift = find_shift(kallsyms);
     kallsyms->symbols = 0;
     while (next_line(&p, end, &line) && !match->oom) {

@@ -35,6 +35,8 @@ struct job {
     size_t modules;
     struct fm_image kallsyms;
     fm_module kallsyms_of;          /* the kernel whose kallsyms is open, FM_NONE */
+    uint32_t kernel_source;         /* the last source that was asked for its kernel ... */
+    fm_module kernel;               /* ... and what it was */
     bool oom;
 };
 
@@ -352,14 +354,18 @@ static void name_kernel(struct job *job, fm_module m, const struct fm_module_row
 }
 
 /* The kernel's row of the same source, FM_NONE. */
-static fm_module kernel_of(const struct job *job, uint32_t source)
+static fm_module kernel_of(struct job *job, uint32_t source)
 {
-    for (size_t m = 0; m < job->modules; m++) {
+    if (job->kernel_source == source)
+        return job->kernel;
+    job->kernel_source = source;
+    job->kernel = FM_NONE;
+    for (size_t m = 0; m < job->modules && job->kernel == FM_NONE; m++) {
         const struct fm_module_row *row = fm_store_module_row(job->store, (fm_module)m);
         if (row->kind == FM_MODULE_KERNEL && row->source == source)
-            return (fm_module)m;
+            job->kernel = (fm_module)m;
     }
-    return FM_NONE;
+    return job->kernel;
 }
 
 static void open_kallsyms(struct job *job, const struct fm_module_row *module)
@@ -619,7 +625,8 @@ static void name_module(struct job *job, fm_module m, struct fm_point *point, si
 enum fm_status fm_symbolize(struct fm_ctx *ctx, struct fm_store *store,
                             const struct fm_symbol_options *options, struct fm_error *err)
 {
-    struct job job = { .ctx = ctx, .store = store, .options = options, .kallsyms_of = FM_NONE };
+    struct job job = { .ctx = ctx, .store = store, .options = options, .kallsyms_of = FM_NONE,
+                       .kernel_source = FM_NONE, .kernel = FM_NONE };
     enum fm_status status;
     struct fm_arena kept;           /* lives as long as the search: the default build-id folder */
 
