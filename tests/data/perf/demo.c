@@ -5,7 +5,8 @@
  *
  *     gcc -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-inline -fno-pie -no-pie \
  *         -nostdlib -static -Wl,--build-id -o /opt/demo/demo demo.c && strip -g /opt/demo/demo
- *     cd /opt/demo && perf record -o demo.data --all-user -e cpu-clock -e page-faults -F 999 -g ./demo
+ *     cd /opt/demo
+ *     perf record -o demo.data --all-user -e cpu-clock -e page-faults -F 999 -g ./demo
  *
  * demo.data and sysroot/opt/demo/demo were made that way (x86-64, perf 6.1).
  */
