@@ -57,6 +57,14 @@ static const char *scalar(const struct fm_yaml_node *document, const char *key)
     return node != NULL && node->type == FM_YAML_SCALAR ? node->text : NULL;
 }
 
+/* A format file gives events their meaning; an importer must cut the bytes into events. */
+static bool has_reader(const struct fm_yaml_node *document)
+{
+    const char *container = scalar(document, "container");
+
+    return container != NULL && fm_importer_find(container) != NULL;
+}
+
 /* One YAML file: an entry a document. "FILE" when it holds one, else "FILE#NAME". A file that does
  * not parse is listed as such: `foldmill check` says why. */
 static bool add_file(void *user, const char *name, const char *path)
@@ -78,7 +86,10 @@ static bool add_file(void *user, const char *name, const char *path)
                                ? fm_arena_str(&c->arena, name)
                                : fm_arena_printf(&c->arena, "%s#%s", name, inner);
 
-        add(c, full, about != NULL ? about : "");
+        about = about != NULL ? about : "";
+        if (c->what == FM_LIST_FORMATS && !has_reader(file->document[i]))
+            about = fm_arena_printf(&c->arena, "%s (no reader in this version)", about);
+        add(c, full, about);
     }
     return true;
 }

@@ -3,7 +3,7 @@
  *
  * Every probe sees the head of the decoded input and answers with verified bits of evidence; a
  * fitting file name extension adds one. The most bits win. A tie is reported with the rivals'
- * names and decided by nobody: `--format` does.
+ * names and decided by nobody: `--from` does.
  */
 #include "import/import.h"
 
