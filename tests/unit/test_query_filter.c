@@ -189,6 +189,37 @@ START_TEST(shipped_queries_validate)
 }
 END_TEST
 
+/* The examples of the manual are whole queries, and run. */
+START_TEST(examples_of_the_manual_run)
+{
+    static char text[1 << 16], example[1 << 14];
+    struct fm_store *store = query_store(ctx, lines);
+    const char *path = getenv("FOLDMILL_PATH"), *at = text;
+    size_t n, found = 0;
+    FILE *file;
+
+    ck_assert_ptr_nonnull(path);
+    snprintf(example, sizeof example, "%s/man/foldmill-queries.5", path);
+    file = fopen(example, "r");
+    ck_assert_ptr_nonnull(file);
+    n = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[n] = '\0';
+    while ((at = strstr(at, "\n.Bd -literal\nfoldmill-query: 1\n")) != NULL) {
+        const char *end = strstr(at, "\n.Ed\n");
+        ck_assert_ptr_nonnull(end);
+        at += strlen("\n.Bd -literal\n");
+        snprintf(example, sizeof example, "%.*s\n", (int)(end - at), at);
+        ck_assert_msg(query_run(ctx, store, example, NULL, "text") != NULL, "%s%s%s", example,
+                      query_error(), query_messages());
+        ck_assert_str_eq(query_messages(), "");
+        found++;
+    }
+    ck_assert_uint_ge(found, 4);
+    fm_store_free(store);
+}
+END_TEST
+
 /* Documents of one file are chosen by name, and checked each. */
 START_TEST(files_of_several_queries)
 {
@@ -272,6 +303,7 @@ int main(void)
     tcase_add_test(t, wrong_filters);
     tcase_add_test(t, selections_for_exporters);
     tcase_add_test(t, shipped_queries_validate);
+    tcase_add_test(t, examples_of_the_manual_run);
     tcase_add_test(t, files_of_several_queries);
     tcase_add_test(t, memory_may_run_out);
     suite_add_tcase(s, t);
