@@ -1,6 +1,6 @@
 /*
- * query.c - foldmill query NAME|FILE.yaml [-p k=v] IN...: asks a question, prints tables. The inputs
- * are merged into one store.
+ * query.c - foldmill query NAME|FILE.yaml [-p k=v] IN...: asks a question, prints tables. The
+ * inputs are merged into one store.
  */
 #include "cli/cli.h"
 
