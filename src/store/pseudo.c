@@ -240,8 +240,14 @@ void fm_pseudo_labels_init(struct fm_pseudo_labels *labels, const struct fm_sele
     labels->underscore = names->style == FM_NAMES_FLAMEGRAPH;
     labels->folded = names->folded;
     for (k = 0; k < labels->n; k++) {
-        fm_column need = needs(at(sel, k));
+        const struct fm_pseudo *pseudo = at(sel, k);
+        fm_column need = needs(pseudo);
         fm_map_init(&labels->seen[k], sel->mem);
+        labels->fixed[k] = pseudo->col == FM_NONE && pseudo->derived < 0 ? pseudo->literal
+                                                                         : pseudo->missing;
+        if (labels->folded)
+            labels->fixed[k] = fm_name_folded(sel->store, labels->fixed[k]);
+        labels->oom = labels->oom || labels->fixed[k] == FM_NONE;
         labels->slot[k] = need == FM_NONE ? SIZE_MAX : fm_scan_find(scan, need);
         fm_assert(need == FM_NONE || labels->slot[k] != SIZE_MAX);
     }
@@ -287,19 +293,19 @@ fm_str fm_pseudo_label(struct fm_pseudo_labels *labels, const struct fm_scan *sc
     size_t slot = labels->slot[k];
     uint64_t value, *label;
     bool fresh;
+    if (pseudo->col == FM_NONE && pseudo->derived < 0)
+        return labels->fixed[k];
     if (pseudo->col != FM_NONE) {
         if (!fm_scan_valid(scan, slot, place))
-            return pseudo->missing;
+            return labels->fixed[k];
         value = scan->value[slot][place];
-    } else if (pseudo->derived >= 0) {
+    } else {
         fm_thread t = FM_NONE;
         if (slot != SIZE_MAX && fm_scan_valid(scan, slot, place))
             t = (fm_thread)scan->value[slot][place];
         if (!fm_derived_value(labels->sel->store, pseudo->derived, t, scan->source,
                               (uint32_t)scan->event[place], &value))
-            return pseudo->missing;
-    } else {
-        return pseudo->literal;
+            return labels->fixed[k];
     }
     recent = &labels->recent[k][value % FM_PSEUDO_RECENT];
     if (recent->used && recent->value == value)

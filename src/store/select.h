@@ -134,6 +134,7 @@ struct fm_pseudo_labels {
     const struct fm_selection *sel;
     size_t n;                                   /* prepends + appends */
     size_t slot[2 * FM_PSEUDO_MAX];             /* place in the scan's columns */
+    fm_str fixed[2 * FM_PSEUDO_MAX];            /* the literal, or the text of a missing value */
     struct fm_map seen[2 * FM_PSEUDO_MAX];      /* value -> label */
     struct fm_pseudo_recent {                   /* the same for the last few values, by low bits */
         uint64_t value;
