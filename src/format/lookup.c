@@ -38,6 +38,7 @@ const char *fm_lookup(struct fm_ctx *ctx, struct fm_arena *arena, const char *ki
         if (!path || is_file(path))
             return path;
     }
+    arena->oom |= ctx->arena.oom;   /* the list of folders may have ended early */
     return NULL;
 }
 
@@ -95,6 +96,7 @@ enum fm_status fm_lookup_list(struct fm_ctx *ctx, const char *kind,
         const char *folder = fm_arena_printf(&list.arena, "%s/%s", dir, kind);
         ok = folder && add_folder(&list, folder, k);
     }
+    ok &= !ctx->arena.oom;
     if (ok && list.n)
         qsort(list.item, list.n, sizeof *list.item, by_name);
     for (size_t i = 0; ok && i < list.n; i++) {

@@ -57,7 +57,6 @@ enum fm_status fm_order_add(struct fm_order *order, uint64_t time, uint64_t plac
         order->run[order->runs++] = (struct fm_order_run){time, i, i};
     } else {
         struct fm_order_run *run = &order->run[r];
-        fm_assert(order->token[run->tail].place < place);
         order->token[run->tail].next = i;
         run->tail = i;
         run->time = time;
@@ -72,7 +71,7 @@ static bool before(const struct fm_order *order, uint32_t a, uint32_t b)
 {
     const struct fm_token *x = &order->token[order->run[a].head];
     const struct fm_token *y = &order->token[order->run[b].head];
-    return x->time != y->time ? x->time < y->time : x->place < y->place;
+    return x->time != y->time ? x->time < y->time : order->run[a].head < order->run[b].head;
 }
 
 static void sift(struct fm_order *order, size_t i, size_t n)

@@ -10,7 +10,7 @@
  *     runs        1 4 7 9 ...
  *                 2 3 8 ...                  ->  1 2 3 4 7      (8 and 9 stay)
  *
- * Equal times come out in order of place, which must grow from token to token.
+ * Equal times come out in order of arrival.
  */
 #ifndef FM_IMPORT_ORDER_H
 #define FM_IMPORT_ORDER_H
@@ -46,8 +46,7 @@ typedef bool fm_order_fn(void *user, uint64_t time, uint64_t place);
 void fm_order_init(struct fm_order *order, struct fm_mem *mem);
 void fm_order_release(struct fm_order *order);
 
-/* Adds a token; place must be larger than that of all before it. FM_NOMEM, or FM_LIMIT beyond 4 Gi
- * tokens waiting. */
+/* Adds a token. FM_NOMEM, or FM_LIMIT beyond 4 Gi tokens waiting. */
 enum fm_status fm_order_add(struct fm_order *order, uint64_t time, uint64_t place) FM_MUST_USE;
 
 /* Takes out, in order, every token with time <= limit. *whole (may be NULL) = fn never stopped it.

@@ -175,6 +175,7 @@ static const char *find_file(struct fm_query *q, const char *name, size_t n)
         if (access(path, R_OK) == 0)
             return path;
     }
+    q->arena.oom |= q->ctx->arena.oom;  /* the list of folders may have ended early */
     return NULL;
 }
 

@@ -1,5 +1,5 @@
 /*
- * test_order.c - tokens come out by time, then place, however they went in.
+ * test_order.c - tokens come out by time, then arrival, however they went in.
  */
 #include "import/order.h"
 
@@ -107,6 +107,19 @@ START_TEST(any_order_at_all)
 }
 END_TEST
 
+/* Records of an inner stream stand in a later block than the outer ones that follow them. */
+START_TEST(equal_times_come_in_order_of_arrival)
+{
+    static const uint64_t time[] = {5, 7, 5, 6, 5}, place[] = {90, 80, 10, 99, 20};
+    static const uint64_t right[] = {90, 10, 20, 99, 80};
+    for (size_t i = 0; i < FM_COUNT(time); i++)
+        ck_assert_int_eq(fm_order_add(&order, time[i], place[i]), FM_OK);
+    ck_assert_int_eq(fm_order_flush(&order, UINT64_MAX, take, &got, NULL), FM_OK);
+    for (size_t i = 0; i < FM_COUNT(right); i++)
+        ck_assert_uint_eq(got.place[i], right[i]);
+}
+END_TEST
+
 START_TEST(stopping_keeps_the_rest)
 {
     bool whole;
@@ -142,6 +155,7 @@ int main(void)
     tcase_add_test(t, runs_merge);
     tcase_add_test(t, buffers_make_few_runs);
     tcase_add_test(t, any_order_at_all);
+    tcase_add_test(t, equal_times_come_in_order_of_arrival);
     tcase_add_test(t, stopping_keeps_the_rest);
     tcase_add_test(t, no_memory_is_a_status);
     suite_add_tcase(s, t);
