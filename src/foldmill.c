@@ -301,6 +301,13 @@ static bool has_extension(const char *path, const char *extensions)
     return false;
 }
 
+const char *fm_export_needs(const char *name)
+{
+    const struct fm_exporter *exporter = fm_exporter_find(name);
+
+    return exporter != NULL && exporter->needs != NULL ? exporter->needs : "";
+}
+
 const char *fm_export_for_path(const char *path)
 {
     const struct fm_exporter *e;

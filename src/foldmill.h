@@ -319,6 +319,10 @@ FM_API enum fm_status fm_export(struct fm_ctx *ctx, struct fm_store *store, cons
                                 const struct fm_export_options *options,
                                 const struct fm_sink *sink, struct fm_error *err);
 
+/* Labels that an exporter writes and that are imported only when asked for, comma-joined, for
+ * fm_import_options.keep; "" when there are none. */
+FM_API const char *fm_export_needs(const char *name);
+
 /* The exporter whose extension ends `path`, or NULL. */
 FM_API const char *fm_export_for_path(const char *path);
 

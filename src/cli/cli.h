@@ -170,7 +170,8 @@ char *join(const char *a, const char *b, const char *c);
 int add_data_dirs(struct cli *cli);
 /* Reads `n` inputs into *store and prints what was wrong with them. *store is NULL when there is
  * nothing to go on with (also with --strict after damage). Returns an exit status. */
-int load(struct cli *cli, const char *const *path, size_t n, struct fm_store **store);
+int load(struct cli *cli, const char *const *path, size_t n, const char *needs,
+         struct fm_store **store);
 
 /* ------------------------------------------------------------------ output */
 

@@ -89,7 +89,7 @@ int cmd_convert(struct cli *cli)
         return EXIT_USAGE;
     if (!output_possible(cli->options.output))
         return EXIT_NOTHING;
-    result = load(cli, in->word, in->n, &store);
+    result = load(cli, in->word, in->n, fm_export_needs(name), &store);
     if (!store)
         return result;
     result = exit_worse(result, write_store(cli, store, name));

@@ -193,7 +193,7 @@ int cmd_info(struct cli *cli)
 
     if (in->n == 0)
         return say_usage(cli, "no input: name a file, or '-' for standard input");
-    code = load(cli, in->word, in->n, &store);
+    code = load(cli, in->word, in->n, "", &store);
     if (!store)
         return code;
     for (size_t s = 0; s < fm_store_sources(store); s++) {

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -130,15 +131,44 @@ int add_data_dirs(struct cli *cli)
     return EXIT_DONE;
 }
 
-int load(struct cli *cli, const char *const *path, size_t n, struct fm_store **store)
+/* What the command line names and the importer may leave out: --keep, what the output needs, and
+ * the columns of --prepend, --append and --weight. Names that are no labels do no harm. */
+static bool labels_to_keep(const struct options *o, const char *needs, char *keep, size_t size)
 {
+    const char *const list[] = {o->import.keep, needs, o->select.prepend, o->select.append,
+                                o->select.weight};
+    size_t n = 0;
+
+    keep[0] = '\0';
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        const char *s = list[i] ? list[i] : "";
+        int len;
+
+        if (s[0] == '\0')
+            continue;
+        len = snprintf(keep + n, size - n, "%s%s", n > 0 ? "," : "", s);
+        if (len < 0 || (size_t)len >= size - n)
+            return false;
+        n += (size_t)len;
+    }
+    return true;
+}
+
+int load(struct cli *cli, const char *const *path, size_t n, const char *needs,
+         struct fm_store **store)
+{
+    struct fm_import_options import = cli->options.import;
     struct fm_error err = {0};
     enum fm_status status;
+    char keep[4096];
     int result;
 
     *store = NULL;
+    if (!labels_to_keep(&cli->options, needs, keep, sizeof keep))
+        return say_usage(cli, "the lists of columns are longer than %zu bytes", sizeof keep);
+    import.keep = keep;
     show_progress(cli->ctx);
-    status = fm_import(cli->ctx, path, n, &cli->options.import, store, &err);
+    status = fm_import(cli->ctx, path, n, &import, store, &err);
     hide_progress();
     if (!*store)
         return status == FM_OK ? EXIT_NOTHING : say_error(&err);

@@ -207,5 +207,6 @@ const struct fm_exporter fm_exporter_perf_script = {
     .summary = "the text of perf script, for tools that read it",
     .extension = ".perf-script,.linux-perf.txt",
     .shape = FM_SHAPE_TIMELINE,
+    .needs = "ip", /* a sample without a call chain prints its absolute address */
     .write = write_script,
 };

@@ -427,6 +427,10 @@ void fm_find_vdso(struct fm_find *find)
         try_file(find, path, false);
     if (find->runtime != NULL || find->oom)
         return;
+    if (find->symfs[0] != '\0') { /* the user's root folder stands for the recorded machine */
+        fm_find_note(find, "[vdso] of this machine", "not used with a symbol root folder");
+        return;
+    }
     elf = own_vdso(find);
     if (elf == NULL)
         return;
