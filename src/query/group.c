@@ -191,17 +191,22 @@ static uint32_t keyed_pair(struct fm_grouping *x, uint32_t place)
     return (uint32_t)*slot;
 }
 
+static uint32_t node_pair(struct fm_grouping *x, uint32_t node)
+{
+    fm_assert(node != FM_NONE);
+    if (x->of_node[node] == 0)
+        x->of_node[node] = new_pair(x, 0, node) + 1;
+    return x->of_node[node] - 1;
+}
+
 /* Without row keys a pair is a node, and a stack's append id leads to it at once. The place behind
  * the last append id is that of rows without a stack. */
 static uint32_t stack_pair(struct fm_grouping *x, size_t id, bool valid)
 {
-    uint32_t node = fm_view_node(x->v, valid ? x->v->append[id] : 0);
+    uint32_t pair = node_pair(x, fm_view_node(x->v, valid ? x->v->append[id] : 0));
 
-    fm_assert(node != FM_NONE);
-    if (x->of_node[node] == 0)
-        x->of_node[node] = new_pair(x, 0, node) + 1;
-    x->of_stack[id] = x->of_node[node];
-    return x->of_node[node] - 1;
+    x->of_stack[id] = pair + 1;
+    return pair;
 }
 
 #define AHEAD 24               /* rows looked ahead: a few cache misses' worth of work */
@@ -214,7 +219,9 @@ static void pairs_of_block(struct fm_grouping *x, uint32_t *pair)
 
     for (uint32_t i = 0; i < scan->n && x->row_keys; i++)
         pair[i] = keyed_pair(x, scan->live[i]);
-    for (uint32_t i = 0; i < scan->n && !x->row_keys; i++) {
+    for (uint32_t i = 0; i < scan->n && !x->row_keys && x->v->of_row != NULL; i++)
+        pair[i] = node_pair(x, fm_reader_node(&x->r, scan->live[i]));
+    for (uint32_t i = 0; i < scan->n && !x->row_keys && x->v->of_row == NULL; i++) {
         bool valid = fm_scan_valid(scan, (size_t)x->r.stack, scan->live[i]);
         uint32_t ahead = scan->live[FM_MIN(i + AHEAD, scan->n - 1)];
         __builtin_prefetch(&x->of_stack[stack[ahead]]);

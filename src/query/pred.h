@@ -45,6 +45,8 @@ struct fm_view {
     fm_str *label;                     /* text of each frame */
     fm_str *dso;                       /* module text, FM_NONE = none */
     fm_str kind[FM_FRAME_C1 + 1];
+    uint32_t *of_row;                  /* with pseudo frames: row -> node; NULL = by its stack */
+    uint64_t rows;                     /* of of_row */
     uint32_t *top;                     /* outermost frame's node; made by fm_view_top() */
     uint64_t generation;               /* changes with every edit */
 };

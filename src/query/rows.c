@@ -269,6 +269,8 @@ uint64_t fm_reader_weight(const struct fm_reader *r, uint32_t place)
 
 uint32_t fm_reader_node(const struct fm_reader *r, uint32_t place)
 {
+    if (r->v->of_row != NULL)
+        return r->v->of_row[r->scan.first_row + place];
     if (!fm_scan_valid(&r->scan, (size_t)r->stack, place))
         return fm_view_node(r->v, 0);
     return fm_view_node(r->v, r->v->append[r->scan.value[r->stack][place]]);

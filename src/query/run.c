@@ -9,6 +9,7 @@
  */
 #include "query/plan.h"
 #include "query/query.h"
+#include "query/stacks.h"
 
 #include "util/error.h"
 
@@ -133,10 +134,9 @@ static enum fm_status make_selection(struct run *r, struct fm_store *store,
     r->sel.store = store;
     event = event_option(r->q, select, &at);
     options.event = event != NULL && (at == NULL || is_plain_event(r, event)) ? event : NULL;
-    if (options.prepend != NULL && strcmp(options.prepend, "none") != 0)
-        return fm_error_set(err, FM_CONFIG, "--prepend is not part of queries in this version");
-    if (options.append != NULL && strcmp(options.append, "none") != 0)
-        return fm_error_set(err, FM_CONFIG, "--append is not part of queries in this version");
+    /* pictures have the view of their format; paths of queries have what is asked for */
+    options.prepend = options.prepend == NULL ? "none" : options.prepend;
+    options.append = options.append == NULL ? "none" : options.append;
     status = fm_selection_init(&r->sel, store, &options, err);
     if (status != FM_OK || at == NULL || options.event != NULL)
         return status;
@@ -314,6 +314,8 @@ static enum fm_status run_all(struct run *r, const struct fm_select_options *sel
         status = fm_filters_run(&r->plan.c, &r->sel, &r->view, select, &r->window, err);
         r->q->log.file = r->q->file;
     }
+    if (status == FM_OK)
+        status = fm_stacks_pseudo(&r->plan.c, &r->sel, &r->view, err);
     for (size_t i = 0; i < r->plan.steps && status == FM_OK; i++)
         status = run_step(r, &r->plan.step[i], err);
     return status != FM_OK ? status : make_result(r, result, err);

@@ -17,8 +17,7 @@
  * Sample counts and weights never change, except that root and leaf may drop stacks without a match
  * (`missing: drop`). The new struct fm_stacks belongs to the selection.
  */
-#include "query/pred.h"
-#include "query/trie.h"
+#include "query/stacks.h"
 
 #include "util/error.h"
 #include "util/map.h"
@@ -541,76 +540,23 @@ static bool edit_level(struct build *b)
 
 /* ----------------------------------------------------------------- sealing */
 
-/* Numbers the trie in pre-order into s->node; id[n] = new number of built node n. */
-static void number(struct build *b, struct fm_stacks *s, uint32_t *id)
-{
-    const struct fm_trie_node *node = b->trie.node;
-    uint32_t n = 0, k = 0;
-
-    s->node[0] = (struct fm_tree_node){ FM_NONE, 0, FM_NONE, 0 };
-    for (;;) {
-        if (node[n].first != 0) {
-            n = node[n].first;
-        } else {
-            while (n != 0 && node[n].next == 0) {
-                s->node[id[n]].end = k + 1;
-                n = node[n].parent;
-            }
-            if (n == 0)
-                break;
-            s->node[id[n]].end = k + 1;
-            n = node[n].next;
-        }
-        id[n] = ++k;
-        s->node[k] = (struct fm_tree_node){ id[node[n].parent], 0, node[n].key,
-                                            s->node[id[node[n].parent]].depth + 1 };
-    }
-    fm_assert(k + 1 == b->trie.n);
-    s->node[0].end = k + 1;
-}
-
-/* As fm_selection_release() does it. */
-static void free_stacks(struct fm_stacks *s, struct fm_selection *sel)
-{
-    size_t tree = fm_store_tree_nodes(sel->store);
-
-    fm_mem_free(sel->mem, s->node, s->node == NULL ? 0 : s->nodes * sizeof *s->node);
-    fm_mem_free(sel->mem, s->frame, s->frame == NULL ? 0 : s->frames * sizeof *s->frame);
-    fm_mem_free(sel->mem, s->of_tree, s->of_tree == NULL ? 0 : tree * sizeof *s->of_tree);
-    fm_mem_free(sel->mem, s, sizeof *s);
-}
-
 static struct fm_stacks *seal(struct build *b, struct fm_selection *sel)
 {
-    size_t tree = fm_store_tree_nodes(sel->store);
-    struct fm_stacks *s = fm_mem_zalloc(sel->mem, sizeof *s);
-    uint32_t *id = fm_mem_zalloc(b->mem, b->trie.n * sizeof *id);
-    bool ok = false;
+    const struct fm_view *v = b->v;
+    uint32_t *id = fm_mem_alloc(b->mem, b->trie.n * sizeof *id);
+    struct fm_stacks *s = id == NULL ? NULL : fm_stacks_seal(sel, &b->trie, b->row, b->rows, id);
 
-    if (s == NULL || id == NULL)
-        goto out;
-    s->nodes = b->trie.n;
-    s->frames = b->rows;
-    s->node = fm_mem_alloc(sel->mem, s->nodes * sizeof *s->node);
-    s->frame = fm_mem_alloc(sel->mem, s->frames * sizeof *s->frame);
-    s->of_tree = fm_mem_alloc(sel->mem, tree * sizeof *s->of_tree);
-    if (s->node == NULL || s->frame == NULL || s->of_tree == NULL)
-        goto out;
-    number(b, s, id);
-    if (b->rows > 0)
-        memcpy(s->frame, b->row, b->rows * sizeof *s->frame);
-    for (size_t n = 0; n < tree; n++) {
-        uint32_t old = fm_view_node(b->v, (uint32_t)n);
+    for (size_t n = 0; s != NULL && v->of_row == NULL && n < fm_store_tree_nodes(sel->store);
+         n++) {
+        uint32_t old = fm_view_node(v, (uint32_t)n);
         uint32_t to = old == FM_NONE ? FM_NONE : b->to[old];
         s->of_tree[n] = to == FM_NONE ? FM_NONE : id[to];
     }
-    ok = true;
-out:
-    fm_mem_free(b->mem, id, id == NULL ? 0 : b->trie.n * sizeof *id);
-    if (!ok && s != NULL) {
-        free_stacks(s, sel);
-        s = NULL;
+    for (uint64_t r = 0; s != NULL && r < v->rows; r++) {
+        uint32_t to = v->of_row[r] == FM_NONE ? FM_NONE : b->to[v->of_row[r]];
+        v->of_row[r] = to == FM_NONE ? FM_NONE : id[to];
     }
+    fm_mem_free(b->mem, id, id == NULL ? 0 : b->trie.n * sizeof *id);
     return s;
 }
 
@@ -668,7 +614,7 @@ enum fm_status fm_edit_run(struct fm_compile *c, struct fm_edit *edit, struct fm
     if (s == NULL)
         return fm_error_nomem(err);
     if (sel->stacks != NULL)
-        free_stacks(sel->stacks, sel);
+        fm_stacks_free(sel, sel->stacks);
     sel->stacks = s;
     status = fm_view_init(v, sel, c->arena, err);
     if (status != FM_OK || !edit->drop)

@@ -85,6 +85,46 @@ START_TEST(edits_come_after_rows)
 }
 END_TEST
 
+/* Pseudo frames: what --prepend and --append put around stacks is edited and grouped like frames,
+ * after the filters. */
+START_TEST(pseudo_frames)
+{
+    static const struct {
+        const char *prepend, *append, *steps, *want;
+    } table[] = {
+        { "comm", NULL, "  - group: {by: [path], measures: [self]}\n",
+          "path,self (ns)\n[no comm],8\none;main;a,1\none;main;a;b,4\ntwo;main;b,2\n" },
+        { "comm,pid", "cpu", "  - group: {by: [path], measures: [self]}\n",
+          "path,self (ns)\n[no comm];[no pid];[no cpu],8\none;100;main;a;0,1\n"
+          "one;100;main;a;b;2,4\ntwo;200;main;b;1,2\n" },
+        { "comm", NULL, "  - group: {by: [any.function], measures: [self, total]}\n",
+          "function,self (ns),total (ns)\n[no comm],8,8\na,1,5\nb,6,6\nmain,0,7\none,0,5\n"
+          "two,0,2\n" },
+        { "comm", NULL, "  - stack:\n      - drop: [main, one]\n"
+                        "  - group: {by: [path], measures: {s: self, v: sum(size)}}\n",
+          "path,s (ns),v\n[no comm],8,0\na,1,5\na;b,4,0\ntwo;b,2,0\n" },
+        { NULL, "comm", "  - where: {stack: {leaf: one}}\n  - stack:\n      - root: one\n"
+                        "  - group: {by: [path, cpu], measures: [self]}\n",
+          "path,cpu,self (ns)\none,0,1\none,2,4\n" }
+    };
+    struct fm_store *store = query_store(ctx, lines);
+    struct fm_select_options o = FM_INIT(o);
+
+    for (size_t i = 0; i < FM_COUNT(table); i++) {
+        const char *got;
+        o.prepend = table[i].prepend;
+        o.append = table[i].append;
+        got = query_run_with(ctx, store, query_of(table[i].steps), NULL, "csv", &o);
+        ck_assert_msg(got != NULL, "%s%s", query_error(), query_messages());
+        ck_assert_str_eq(got, table[i].want);
+    }
+    o.prepend = "nothing";
+    ck_assert_ptr_null(query_run_with(ctx, store, query_of(table[0].steps), NULL, "csv", &o));
+    ck_assert_int_eq(query_status(), FM_CONFIG);
+    fm_store_free(store);
+}
+END_TEST
+
 START_TEST(wrong_filters)
 {
     static const struct {
@@ -300,6 +340,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, row_filters);
     tcase_add_test(t, edits_come_after_rows);
+    tcase_add_test(t, pseudo_frames);
     tcase_add_test(t, wrong_filters);
     tcase_add_test(t, selections_for_exporters);
     tcase_add_test(t, shipped_queries_validate);
