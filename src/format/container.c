@@ -10,8 +10,6 @@
 
 #include "util/text.h"
 
-#include <limits.h>
-
 static const char *const text_keys[] = {"detect", "class", "fields", "lines", "blank", "order",
                                         "unmatched"};
 static const char *const csv_keys[] = {"detect", "class", "columns", "separator", "quote",
@@ -520,13 +518,17 @@ static bool parse_layout(struct fm_rules_parser *p, struct fm_container *c,
         return false;
     size_t n = fields->type == FM_YAML_MAP ? fields->n : 0;
     l->field = fm_rules_array(p, n, sizeof *l->field);
-    if (!l->field || !parse_fields(p, c, fields, l->field))
+    l->target = fm_rules_array(p, n, sizeof *l->target);
+    if (!l->field || !l->target || !parse_fields(p, c, fields, l->field))
         return false;
     l->fields = n;
     bool ok = true;
     for (size_t i = 0; i < n; i++) {
         const struct fm_cfield *f = &c->field[l->field[i]];
         ok &= fits(p, c, fields->pair[i].value, f->at_bit, f->bits);
+        l->target[i] = find_field(c, f->name);
+        if (c->field[l->target[i]].type != f->type)
+            ok = wrong(p, fields->pair[i].value, "this field has another type in a layout above");
     }
     if (zero)
         ok &= parse_zeros(p, c, zero, l);
@@ -560,6 +562,7 @@ static bool parse_records(struct fm_rules_parser *p, struct fm_container *c,
         c->layout = fm_rules_array(p, 1, sizeof *c->layout);
         if (!c->layout || !(c->layout->field = fm_rules_array(p, own, sizeof(uint32_t))))
             return false;
+        c->layout->target = c->layout->field;
         c->layout->name = c->class;
         for (size_t i = 0; i < own; i++)
             c->layout->field[c->layout->fields++] = (uint32_t)i;
@@ -599,17 +602,6 @@ static bool make_room(struct fm_rules_parser *p, struct fm_container *c,
     return c->field != NULL;
 }
 
-static bool number_names(struct fm_rules_parser *p, struct fm_container *c)
-{
-    uint32_t *by_name = fm_rules_array(p, p->m->names, sizeof *by_name);
-    if (!by_name)
-        return false;
-    for (size_t i = 0; i < p->m->names; i++)
-        by_name[i] = find_field(c, p->m->field_name[i]);
-    c->by_name = by_name;
-    return true;
-}
-
 bool fm_container_parse(struct fm_rules_parser *p, const struct fm_yaml_node *root)
 {
     struct fm_container *c = &p->m->spec;
@@ -640,5 +632,5 @@ bool fm_container_parse(struct fm_rules_parser *p, const struct fm_yaml_node *ro
     const struct fm_yaml_node *detect = fm_yaml_get(root, "detect");
     if (detect)
         ok &= fm_detect_parse(p, detect, c);
-    return number_names(p, c) && ok;
+    return ok;
 }

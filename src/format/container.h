@@ -76,8 +76,9 @@ struct fm_line_rule {
 
 struct fm_layout {
     const char *name;              /* the class */
-    struct fm_expr *when;          /* over the layout's fields; NULL: always */
-    uint32_t *field;               /* indexes of fm_container.field */
+    struct fm_expr *when;          /* over the layout's fields, by REF's name; NULL: always */
+    uint32_t *field;               /* indexes of fm_container.field: where the bits are */
+    uint32_t *target;              /* and the first field of that name, which takes the value */
     size_t fields;
     struct fm_cfield *zero;        /* bit ranges that must be 0: at_bit, bits */
     size_t zeros;
@@ -113,10 +114,13 @@ struct fm_container {
     bool big_endian;
     struct fm_layout *layout;
     size_t layouts;
-    const uint32_t *by_name;       /* expr.ref in a layout's `when` -> field, UINT32_MAX: none */
 };
 
 /* NULL when the format has an importer of its own. */
 const struct fm_container *fm_mapping_spec(const struct fm_mapping *mapping);
+
+/* The keys that a generic container has beside the common ones, for the schema; NULL for every
+ * other name. */
+const char *const *fm_container_keys(const char *container, size_t *n);
 
 #endif

@@ -176,7 +176,5 @@ bool fm_rules_bool(struct fm_rules_parser *p, const struct fm_yaml_node *map, co
                    bool *out);
 bool fm_rules_u32(struct fm_rules_parser *p, const struct fm_yaml_node *map, const char *key,
                   uint32_t min, uint32_t max, uint32_t *out);
-/* The keys that a container has beside the common ones; *n = 0 for importers in C. */
-const char *const *fm_container_keys(const char *container, size_t *n);
 
 #endif

@@ -3,10 +3,14 @@
  *
  * Every probe sees the head of the decoded input and answers with verified bits of evidence; a
  * fitting file name extension adds one. The most bits win. A tie is reported with the rivals'
- * names and decided by nobody: `--from` does.
+ * names and decided by nobody: `--from` does. Formats of generic containers (text, csv, json,
+ * jsonl, records) are no rows of the table: they are files of the data path, and their `detect` is
+ * the probe.
  */
 #include "import/import.h"
 
+#include "format/lookup.h"
+#include "import/text/generic.h"
 #include "util/error.h"
 #include "util/text.h"
 
@@ -24,6 +28,17 @@ const struct fm_importer *fm_importer_at(size_t i)
     return i < FM_COUNT(table) ? table[i] : NULL;
 }
 
+/* Reads what a format file of a generic container describes; not in the table, see above. */
+static const struct fm_importer generic = {
+    .name = "generic", .summary = "formats described by their file", .import = fm_generic_import,
+};
+
+static bool is_generic(const char *container)
+{
+    size_t keys;
+    return fm_container_keys(container, &keys) != NULL;
+}
+
 const struct fm_importer *fm_importer_find(const char *name)
 {
     size_t i;
@@ -31,8 +46,18 @@ const struct fm_importer *fm_importer_find(const char *name)
         if (strcmp(table[i]->name, name) == 0)
             return table[i];
     }
-    return NULL;
+    return is_generic(name) ? &generic : NULL;
 }
+
+/* What reads an input: an importer, and its mapping where the choice has loaded it already. */
+struct choice {
+    const struct fm_importer *importer;
+    struct fm_mapping *mapping;
+    const char *name;          /* of the format */
+    unsigned bits;
+    bool tie;
+    char rival[64];
+};
 
 /* --------------------------------------------------------------- probing */
 
@@ -77,18 +102,70 @@ static enum fm_status unknown_format(const char *name, struct fm_error *err)
     return fm_error_set(err, FM_CONFIG, "no format '%s'", name);
 }
 
-static enum fm_status probe(struct fm_input *input, const struct fm_importer **found,
+/* Takes a candidate: true when it is the best so far. */
+static bool better(struct choice *best, const char *name, unsigned bits)
+{
+    size_t n = strlen(name);
+    if (bits == 0 || bits < best->bits)
+        return false;
+    if (bits == best->bits) {
+        best->tie = true;
+        n = FM_MIN(n, sizeof best->rival - 1);
+        memcpy(best->rival, name, n);
+        best->rival[n] = '\0';
+        return false;
+    }
+    best->bits = bits;
+    best->tie = false;
+    return true;
+}
+
+struct head {
+    struct fm_ctx *ctx;
+    const unsigned char *data;
+    size_t n;
+    bool whole;
+    struct choice *best;
+};
+
+/* A format file: its evidence, when it has any. Files that are wrong are nobody's rivals. */
+static bool probe_file(void *user, const char *name, const char *path)
+{
+    struct head *h = user;
+    struct fm_arena arena;
+    struct fm_yaml_log log;
+    struct fm_mapping *m;
+    (void)name;
+    fm_arena_init(&arena, &h->ctx->mem);
+    fm_yaml_log_init(&log, &arena);
+    if (fm_mapping_load_file(h->ctx, path, &m, &log, NULL) == FM_OK) {
+        const struct fm_container *spec = fm_mapping_spec(m);
+        if (spec != NULL && better(h->best, fm_mapping_name(m),
+                                   fm_generic_probe(spec, h->data, h->n, h->whole))) {
+            fm_mapping_free(h->best->mapping);
+            h->best->mapping = m;
+            h->best->importer = &generic;
+            h->best->name = fm_mapping_name(m);
+            m = NULL;
+        }
+        fm_mapping_free(m);
+    }
+    fm_arena_release(&arena);
+    return true;
+}
+
+/* Bits that no description of a text comes to, nor a plausible one of bytes. */
+#define CERTAIN 64u
+
+static enum fm_status probe(struct fm_ctx *ctx, struct fm_input *input, struct choice *best,
                             struct fm_error *err)
 {
     const char *name = fm_input_name(input);
     const unsigned char *head = NULL;
     size_t n = 0, i;
     uint64_t size;
-    unsigned best = 0;
     bool whole = false, dir = fm_input_is_dir(input);
-    const struct fm_importer *tie = NULL;
     enum fm_status status;
-    *found = NULL;
     if (!dir) {
         status = fm_input_head(input, &head, &n, err);
         if (status != FM_OK)
@@ -104,37 +181,85 @@ static enum fm_status probe(struct fm_input *input, const struct fm_importer **f
         bits = table[i]->probe(head, n, whole, input);
         if (bits > 0)
             bits += extension_bit(table[i], name);
-        if (bits > best) {
-            best = bits;
-            *found = table[i];
-            tie = NULL;
-        } else if (bits > 0 && bits == best) {
-            tie = table[i];
+        if (better(best, table[i]->name, bits)) {
+            best->importer = table[i];
+            best->name = table[i]->name;
         }
     }
-    if (tie != NULL)
+    if (!dir && best->bits < CERTAIN) {
+        struct head h = {ctx, head, n, whole, best};
+        status = fm_lookup_list(ctx, "formats", probe_file, &h, err);
+        if (status != FM_OK)
+            return status;
+    }
+    if (best->tie)
         return fm_error_at(err, FM_UNKNOWN, name, FM_NO_OFFSET,
                            "may be '%s' or '%s' (%u bits of evidence each): name the format",
-                           (*found)->name, tie->name, best);
-    if (*found == NULL)
+                           best->name, best->rival, best->bits);
+    if (best->importer == NULL)
         return fm_error_at(err, FM_UNKNOWN, name, FM_NO_OFFSET, "no known format");
     return FM_OK;
 }
 
 /* ---------------------------------------------------------------- driver */
 
-static enum fm_status choose(struct fm_input *input, const char *format,
-                             const struct fm_importer **importer, struct fm_error *err)
+/* A name: an importer's, or that of a format file, whose container says who reads it. */
+static enum fm_status find_format(struct fm_ctx *ctx, const char *format, struct choice *choice,
+                                  struct fm_error *err)
 {
-    if (format == NULL)
-        return probe(input, importer, err);
-    *importer = fm_importer_find(format);
-    if (*importer == NULL)
+    struct fm_arena arena;
+    bool file;
+    enum fm_status status;
+    choice->importer = is_generic(format) ? NULL : fm_importer_find(format);
+    choice->name = format;
+    if (choice->importer != NULL)
+        return FM_OK;
+    fm_arena_init(&arena, &ctx->mem);
+    file = fm_lookup(ctx, &arena, "formats", format) != NULL;
+    fm_arena_release(&arena);
+    if (!file)
         return unknown_format(format, err);
-    if (fm_input_is_dir(input) && !(*importer)->directory)
+    status = fm_mapping_load(ctx, format, &choice->mapping, err);
+    if (status != FM_OK)
+        return status;
+    choice->name = fm_mapping_name(choice->mapping);
+    choice->importer = fm_importer_find(fm_mapping_container(choice->mapping));
+    if (choice->importer == NULL)
+        return fm_error_set(err, FM_CONFIG, "format '%s': nothing reads container '%s'", format,
+                            fm_mapping_container(choice->mapping));
+    return FM_OK;
+}
+
+static enum fm_status choose(struct fm_ctx *ctx, struct fm_input *input, const char *format,
+                             struct choice *choice, struct fm_error *err)
+{
+    enum fm_status status;
+    if (format == NULL)
+        return probe(ctx, input, choice, err);
+    status = find_format(ctx, format, choice, err);
+    if (status == FM_OK && fm_input_is_dir(input) && !choice->importer->directory)
         return fm_error_at(err, FM_FORMAT, fm_input_name(input), FM_NO_OFFSET,
                            "is a directory: format '%s' reads files", format);
-    return FM_OK;
+    return status;
+}
+
+/* The import proper: seekable where needed, with the mapping. */
+static enum fm_status run(struct fm_import *import, struct choice *choice, struct fm_error *err)
+{
+    const struct fm_importer *importer = choice->importer;
+    enum fm_status status;
+    if (importer->seek && !fm_input_is_dir(import->input)) {
+        status = fm_input_seekable(import->input, err);
+        if (status != FM_OK)
+            return status;
+    }
+    if (importer->mapping && choice->mapping == NULL) {
+        status = fm_mapping_load(import->ctx, importer->name, &choice->mapping, err);
+        if (status != FM_OK)
+            return status;
+    }
+    import->mapping = choice->mapping;
+    return importer->import(import, err);
 }
 
 enum fm_status fm_import_input(struct fm_ctx *ctx, struct fm_input *input,
@@ -143,31 +268,21 @@ enum fm_status fm_import_input(struct fm_ctx *ctx, struct fm_input *input,
 {
     const struct fm_import_options none = FM_INIT(none);
     struct fm_import import = {.ctx = ctx, .input = input, .builder = builder};
-    struct fm_mapping *mapping = NULL;
-    const struct fm_importer *importer;
+    struct choice choice = {.importer = NULL};
     struct fm_source *source;
     uint64_t before, size;
     enum fm_status status, built;
     *usable = false;
     import.options = options != NULL ? options : &none;
-    status = choose(input, import.options->format, &importer, err);
-    fm_builder_source(builder, fm_input_name(input), status == FM_OK ? importer->name : "unknown");
-    if (status != FM_OK)
+    status = choose(ctx, input, import.options->format, &choice, err);
+    fm_builder_source(builder, fm_input_name(input), status == FM_OK ? choice.name : "unknown");
+    if (status != FM_OK) {
+        fm_mapping_free(choice.mapping);
         return status;
+    }
     before = fm_builder_rows(builder);
-    if (importer->seek && !fm_input_is_dir(input)) {
-        status = fm_input_seekable(input, err);
-        if (status != FM_OK)
-            return status;
-    }
-    if (importer->mapping) {
-        status = fm_mapping_load(ctx, importer->name, &mapping, err);
-        if (status != FM_OK)
-            return status;
-        import.mapping = mapping;
-    }
-    status = importer->import(&import, err);
-    fm_mapping_free(mapping);
+    status = run(&import, &choice, err);
+    fm_mapping_free(choice.mapping);
     built = fm_builder_status(builder);
     if (built != FM_OK)
         return built == FM_NOMEM ? fm_error_nomem(err)
