@@ -264,8 +264,8 @@ static fm_node make_stack(struct folded *f, const char *s, size_t n)
         const char *semi = memchr(s + at, ';', n - at);
         size_t end = semi != NULL ? (size_t)(semi - s) : n;
         node = find_child(f, node, s + at, end - at);
-        if (f->oom || node == FM_NONE || !fm_grow(f->mem, (void **)&f->open, &f->open_cap, f->opens + 1,
-                               sizeof *f->open)) {
+        if (f->oom || node == FM_NONE || !fm_grow(f->mem, (void **)&f->open, &f->open_cap,
+                                                  f->opens + 1, sizeof *f->open)) {
             f->oom = true;
             return FM_NODE_ROOT;
         }
