@@ -131,6 +131,24 @@ int add_data_dirs(struct cli *cli)
     return EXIT_DONE;
 }
 
+/* A file or folder that an option names must be there: symbols that are silently missing would look
+ * like a profile without names. The caches (--buildid-dir, --map-dir) may be empty or absent. */
+static bool options_readable(const struct cli *cli)
+{
+    const struct fm_import_options *o = &cli->options.import;
+    const struct {
+        const char *option, *path;
+    } named[] = {{"--kallsyms", o->kallsyms}, {"--vmlinux", o->vmlinux}, {"--symfs", o->symfs}};
+
+    for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++)
+        if (named[i].path && named[i].path[0] && access(named[i].path, R_OK) != 0) {
+            say("option '%s': cannot read '%s': %s", named[i].option, named[i].path,
+                strerror(errno));
+            return false;
+        }
+    return true;
+}
+
 /* What the command line names and the importer may leave out: --keep, what the output needs, and
  * the columns of --prepend, --append and --weight. Names that are no labels do no harm. */
 static bool labels_to_keep(const struct options *o, const char *needs, char *keep, size_t size)
@@ -164,6 +182,8 @@ int load(struct cli *cli, const char *const *path, size_t n, const char *needs,
     int result;
 
     *store = NULL;
+    if (!options_readable(cli))
+        return EXIT_USAGE;
     if (!labels_to_keep(&cli->options, needs, keep, sizeof keep))
         return say_usage(cli, "the lists of columns are longer than %zu bytes", sizeof keep);
     import.keep = keep;

@@ -157,12 +157,14 @@ static void read_golden(const char *name, struct lines *l, char *head, size_t he
         }
         {
             char out[8192];
+            int length;
             bool bare = field[8][0] == '\0';
             resolve(field[7]);
             resolve(field[8]);
-            snprintf(out, sizeof out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", field[0], field[1],
-                     field[2], field[3], field[4], bare ? "" : field[5], bare ? "" : field[6],
-                     field[7], field[8]);
+            length = snprintf(out, sizeof out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", field[0],
+                              field[1], field[2], field[3], field[4], bare ? "" : field[5],
+                              bare ? "" : field[6], field[7], field[8]);
+            ck_assert(length > 0 && (size_t)length < sizeof out);
             add(l, out);
         }
     }
