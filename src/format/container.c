@@ -180,27 +180,19 @@ static bool parse_field(struct fm_rules_parser *p, enum fm_container_kind kind,
     return true;
 }
 
-/* A `fields:` map; makes entries for all its names. index (may be NULL) gets their numbers. */
+/* A `fields:` map; makes entries for all its names. */
 static bool parse_fields(struct fm_rules_parser *p, struct fm_container *c,
-                         const struct fm_yaml_node *map, uint32_t *index)
+                         const struct fm_yaml_node *map)
 {
     if (map->type != FM_YAML_MAP)
         return wrong(p, map, "'fields' must be a map of names to {type: …}");
     bool ok = true;
     for (size_t i = 0; i < map->n; i++) {
         const struct fm_yaml_pair *pair = &map->pair[i];
-        if (index) {               /* a layout's field: the same name, other bits */
-            index[i] = (uint32_t)c->fields;
-            c->field[c->fields] = (struct fm_cfield){
-                .name = pair->key, .type = FM_TYPE_STRING, .scale = 1, .factor = 1, .trim = true};
-            c->fields++;
-        } else {
-            add_field(c, pair->key);
-        }
-        struct fm_cfield *f = &c->field[index ? index[i] : find_field(c, pair->key)];
+        struct fm_cfield *f = &c->field[add_field(c, pair->key)];
         if (c->kind == FM_CONTAINER_RECORDS)
             f->type = FM_TYPE_U64;
-        if (!fm_yaml_is_null(pair->value))
+        if (c->kind == FM_CONTAINER_RECORDS || !fm_yaml_is_null(pair->value))
             ok &= parse_field(p, c->kind, pair->value, f);
     }
     return ok;
@@ -516,19 +508,25 @@ static bool parse_layout(struct fm_rules_parser *p, struct fm_container *c,
         return wrong(p, node, "a layout needs 'name' and 'fields'");
     if (!(l->name = fm_rules_text(p, name, "name")))
         return false;
-    size_t n = fields->type == FM_YAML_MAP ? fields->n : 0;
-    l->field = fm_rules_array(p, n, sizeof *l->field);
-    l->target = fm_rules_array(p, n, sizeof *l->target);
-    if (!l->field || !l->target || !parse_fields(p, c, fields, l->field))
+    if (fields->type != FM_YAML_MAP)
+        return wrong(p, fields, "'fields' must be a map of names to {at_bit: N, bits: N}");
+    l->field = fm_rules_array(p, fields->n, sizeof *l->field);
+    l->target = fm_rules_array(p, fields->n, sizeof *l->target);
+    if (!l->field || !l->target)
         return false;
-    l->fields = n;
     bool ok = true;
-    for (size_t i = 0; i < n; i++) {
-        const struct fm_cfield *f = &c->field[l->field[i]];
-        ok &= fits(p, c, fields->pair[i].value, f->at_bit, f->bits);
-        l->target[i] = find_field(c, f->name);
-        if (c->field[l->target[i]].type != f->type)
-            ok = wrong(p, fields->pair[i].value, "this field has another type in a layout above");
+    for (size_t i = 0; i < fields->n; i++) {
+        const struct fm_yaml_pair *pair = &fields->pair[i];
+        struct fm_cfield *f = &l->field[l->fields++];
+        *f = (struct fm_cfield){.name = pair->key, .type = FM_TYPE_U64, .scale = 1, .factor = 1};
+        ok &= parse_field(p, c->kind, pair->value, f) &&
+              fits(p, c, pair->value, f->at_bit, f->bits);
+        bool fresh = find_field(c, pair->key) == UINT32_MAX;
+        l->target[i] = add_field(c, pair->key);
+        if (fresh)
+            c->field[l->target[i]] = *f;
+        else if (c->field[l->target[i]].type != f->type)
+            ok = wrong(p, pair->value, "this field has another type in a layout above");
     }
     if (zero)
         ok &= parse_zeros(p, c, zero, l);
@@ -560,12 +558,12 @@ static bool parse_records(struct fm_rules_parser *p, struct fm_container *c,
         if (!own)
             return missing(p, "container 'records' needs 'fields' or 'layouts'");
         c->layout = fm_rules_array(p, 1, sizeof *c->layout);
-        if (!c->layout || !(c->layout->field = fm_rules_array(p, own, sizeof(uint32_t))))
+        if (!c->layout || !(c->layout->target = fm_rules_array(p, own, sizeof(uint32_t))))
             return false;
-        c->layout->target = c->layout->field;
+        c->layout->field = c->field;
         c->layout->name = c->class;
         for (size_t i = 0; i < own; i++)
-            c->layout->field[c->layout->fields++] = (uint32_t)i;
+            c->layout->target[c->layout->fields++] = (uint32_t)i;
         c->layouts = 1;
         return ok;
     }
@@ -618,7 +616,7 @@ bool fm_container_parse(struct fm_rules_parser *p, const struct fm_yaml_node *ro
     }
     if (!make_room(p, c, root))
         return false;
-    bool ok = !fields || parse_fields(p, c, fields, NULL);
+    bool ok = !fields || parse_fields(p, c, fields);
     if (c->kind != FM_CONTAINER_CSV)
         ok &= parse_class(p, c);
     switch (c->kind) {

@@ -77,8 +77,8 @@ struct fm_line_rule {
 struct fm_layout {
     const char *name;              /* the class */
     struct fm_expr *when;          /* over the layout's fields, by REF's name; NULL: always */
-    uint32_t *field;               /* indexes of fm_container.field: where the bits are */
-    uint32_t *target;              /* and the first field of that name, which takes the value */
+    struct fm_cfield *field;       /* where the bits are */
+    uint32_t *target;              /* the fields of fm_container that take the values */
     size_t fields;
     struct fm_cfield *zero;        /* bit ranges that must be 0: at_bit, bits */
     size_t zeros;

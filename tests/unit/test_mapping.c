@@ -281,7 +281,7 @@ START_TEST(specs_of_containers)
     ck_assert_uint_eq(c->size, 64);
     ck_assert_uint_eq(c->layouts, 3);
     ck_assert_str_eq(c->layout[1].name, "xe3p");
-    const struct fm_cfield *ip = &c->field[c->layout[1].field[0]];
+    const struct fm_cfield *ip = &c->layout[1].field[0];
     ck_assert_str_eq(ip->name, "ip");
     ck_assert_uint_eq(ip->bits, 61);
     ck_assert(ip->factor == 8);

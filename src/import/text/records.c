@@ -54,7 +54,7 @@ static struct fm_value get(void *user, const struct fm_expr *node)
     if (node->op != FM_EXPR_REF || node->ref >= UINT16_MAX)
         return fm_value_null();
     for (size_t i = 0; i < b->layout->fields; i++) {
-        const struct fm_cfield *f = &b->c->field[b->layout->field[i]];
+        const struct fm_cfield *f = &b->layout->field[i];
         if (strcmp(f->name, node->name) == 0) {
             uint64_t v = read_bits(b->c, b->p, f->at_bit, f->bits);
             return v <= INT64_MAX ? fm_value_i64((int64_t)v) : fm_value_u64(v);
@@ -91,7 +91,7 @@ static void take_record(struct fm_generic *g, const unsigned char *p, uint64_t o
     }
     fm_generic_clear(g);
     for (size_t i = 0; i < l->fields; i++) {
-        const struct fm_cfield *f = &c->field[l->field[i]];
+        const struct fm_cfield *f = &l->field[i];
         fm_generic_bits(g, f, l->target[i], read_bits(c, p, f->at_bit, f->bits), offset);
     }
     fm_generic_emit(g, l->name, offset);
