@@ -475,7 +475,6 @@ static bool add_measure(struct context *x, const char *name, const struct fm_yam
 
 static bool compile_measures(struct context *x, const struct fm_yaml_node *node)
 {
-    struct fm_yaml_log *log = fm_yaml_as(x->c->log, FM_YAML_TYPE);
     bool ok = true;
 
     if (node->type == FM_YAML_SCALAR)
@@ -489,7 +488,8 @@ static bool compile_measures(struct context *x, const struct fm_yaml_node *node)
             value = value->pair[0].value;
         }
         if (value->type != FM_YAML_SCALAR) {
-            fm_yaml_error(log, value, "a measure is a name or an expression");
+            fm_yaml_error(fm_yaml_as(x->c->log, FM_YAML_TYPE), value,
+                          "a measure is a name or an expression");
             ok = false;
         } else {
             ok = add_measure(x, name, value) && ok;
@@ -500,110 +500,13 @@ static bool compile_measures(struct context *x, const struct fm_yaml_node *node)
 
 /* ------------------------------------------------------------------ schema */
 
-static enum fm_cell_type type_cell(enum fm_type type)
-{
-    switch (type) {
-    case FM_TYPE_STRING:
-    case FM_TYPE_THREAD:
-    case FM_TYPE_STACK:
-        return FM_CELL_TEXT;
-    case FM_TYPE_F64:
-        return FM_CELL_F64;
-    case FM_TYPE_BOOL:
-        return FM_CELL_BOOL;
-    case FM_TYPE_ADDRESS:
-        return FM_CELL_ADDRESS;
-    default:
-        return FM_CELL_INT;
-    }
-}
-
-static enum fm_cell_type agg_cell(const struct context *x, const struct fm_agg *agg);
-
-static enum fm_cell_type const_cell(const struct fm_value *value)
-{
-    switch (value->type) {
-    case FM_BOOL:
-        return FM_CELL_BOOL;
-    case FM_F64:
-        return FM_CELL_F64;
-    case FM_TEXT:
-        return FM_CELL_TEXT;
-    default:
-        return FM_CELL_INT;
-    }
-}
-
-/* What an expression gives, by its form; `aggs`: REF nodes are aggregates, not operands. */
-static enum fm_cell_type expr_cell(const struct context *x, const struct fm_expr *e, bool aggs)
-{
-    enum fm_cell_type cell = FM_CELL_INT, arg;
-
-    switch (e->op) {
-    case FM_EXPR_CONST:
-        return const_cell(&e->value);
-    case FM_EXPR_REF:
-    case FM_EXPR_CALL:
-        return aggs ? agg_cell(x, &x->g->agg[e->ref]) : type_cell(x->c->operand[e->ref]->type);
-    case FM_EXPR_DIV:
-        return FM_CELL_F64;
-    case FM_EXPR_NOT:
-    case FM_EXPR_AND:
-    case FM_EXPR_OR:
-    case FM_EXPR_EQ:
-    case FM_EXPR_NE:
-    case FM_EXPR_LT:
-    case FM_EXPR_LE:
-    case FM_EXPR_GT:
-    case FM_EXPR_GE:
-        return FM_CELL_BOOL;
-    case FM_EXPR_LEN:
-        return FM_CELL_INT;
-    case FM_EXPR_WHEN:
-        return expr_cell(x, e->arg[0], aggs);
-    default:
-        break;
-    }
-    for (size_t i = e->op == FM_EXPR_IF ? 1 : 0; i < e->args; i++) {
-        arg = expr_cell(x, e->arg[i], aggs);
-        if (arg == FM_CELL_TEXT || arg == FM_CELL_F64)
-            return arg;
-        if (e->op == FM_EXPR_IF || e->op >= FM_EXPR_MIN)
-            cell = arg;
-    }
-    return cell;
-}
-
-static enum fm_cell_type agg_cell(const struct context *x, const struct fm_agg *agg)
-{
-    enum fm_cell_type cell;
-
-    switch (agg->kind) {
-    case FM_AGG_AVG:
-    case FM_AGG_STDDEV:
-    case FM_AGG_WINDOW:
-        return FM_CELL_F64;
-    case FM_AGG_SUM:
-        cell = expr_cell(x, agg->arg, false);
-        return cell == FM_CELL_F64 ? cell : FM_CELL_INT;
-    case FM_AGG_MIN:
-    case FM_AGG_MAX:
-    case FM_AGG_FIRST:
-    case FM_AGG_LAST:
-    case FM_AGG_PERCENTILE:
-        return expr_cell(x, agg->arg, false);
-    default:
-        return FM_CELL_INT;
-    }
-}
-
 static enum fm_cell_type key_cell(const struct context *x, const struct fm_key *key)
 {
     if (key->kind == FM_KEY_PATH)
         return FM_CELL_PATH;
     if (key->kind == FM_KEY_EXPR)
-        return expr_cell(x, key->expr, false);
-    return type_cell(key->kind == FM_KEY_ROW ? key->operand->type : fm_attr_type(key->attr));
+        return fm_expr_cell(x->c, NULL, key->expr);
+    return fm_type_cell(key->kind == FM_KEY_ROW ? key->operand->type : fm_attr_type(key->attr));
 }
 
 static void describe_measure(const struct context *x, const struct fm_measure *m,
@@ -614,7 +517,7 @@ static void describe_measure(const struct context *x, const struct fm_measure *m
 
     col->name = col->full = m->name;
     col->unit = e->unit == NULL ? "" : e->unit;
-    col->type = expr_cell(x, e, true);
+    col->type = fm_expr_cell(x->c, x->g, e);
     col->untyped = x->c->store == NULL;
     if (agg != NULL) {
         /* self sums up over the groups; what counts a row in several groups does not */

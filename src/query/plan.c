@@ -17,7 +17,8 @@ static const char *const step_name[] = {
 
 static bool in_this_version(const char *name)
 {
-    static const char *const now[] = { "where", "time", "stack", "group", "sort", "limit" };
+    static const char *const now[] = { "where", "time", "stack", "group", "compute", "sort",
+                                       "limit", "check" };
 
     for (size_t i = 0; i < FM_COUNT(now); i++) {
         if (strcmp(now[i], name) == 0)
@@ -317,7 +318,7 @@ static const struct fm_yaml_pair *operator_of(struct maker *m, const struct fm_y
     fm_yaml_error_key(fm_yaml_as(c->log, FM_YAML_UNKNOWN), pair, "unknown step '%s'%s%s%s",
                       pair->key, near ? " (did you mean '" : "", near ? near : "",
                       near ? "'?)" : "");
-    fm_yaml_note(c->log, "steps are: where time stack group sort limit");
+    fm_yaml_note(c->log, "steps are: where time stack group compute sort limit check");
     return NULL;
 }
 
@@ -337,7 +338,8 @@ static bool in_place(struct maker *m, const struct fm_yaml_pair *pair)
                               "'group' of a group result is not part of this version");
         return false;
     }
-    if (!m->plan->grouped && (strcmp(pair->key, "sort") == 0 || strcmp(pair->key, "limit") == 0)) {
+    if (!m->plan->grouped && !rows && strcmp(pair->key, "where") != 0
+        && strcmp(pair->key, "group") != 0) {
         fm_yaml_error_key(fm_yaml_as(log, FM_YAML_PLACE), pair,
                           "'%s' needs a result: 'group' must come before it", pair->key);
         return false;
@@ -356,7 +358,17 @@ static bool make_step(struct maker *m, const struct fm_yaml_node *node)
         return false;
     step->at = pair;
     m->plan->steps++;
+    if (strcmp(pair->key, "check") == 0) {
+        step->op = FM_STEP_CHECK;
+        step->check = fm_check_compile(&m->plan->c, pair->value);
+        return step->check != NULL;
+    }
     switch (pair->key[0]) {
+    case 'c':
+        step->op = FM_STEP_COMPUTE;
+        step->computed = fm_compute_compile(&m->plan->c, pair->value, &m->plan->schema);
+        m->broken |= step->computed == NULL;
+        return step->computed != NULL;
     case 'w':
         return make_where(m, step);
     case 't':

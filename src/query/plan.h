@@ -9,7 +9,7 @@
 
 enum fm_step_op {
     FM_STEP_WHERE, FM_STEP_TIME, FM_STEP_STACK, FM_STEP_GROUP, FM_STEP_TABLE_WHERE, FM_STEP_SORT,
-    FM_STEP_LIMIT
+    FM_STEP_LIMIT, FM_STEP_COMPUTE, FM_STEP_CHECK
 };
 
 struct fm_step {
@@ -23,6 +23,8 @@ struct fm_step {
     struct fm_sort_key *key;         /* SORT; LIMIT: of the sort before it */
     size_t keys;
     struct fm_limit limit;
+    struct fm_computed *computed;    /* COMPUTE */
+    struct fm_check *check;          /* CHECK */
 };
 
 struct fm_plan {

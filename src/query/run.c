@@ -22,7 +22,7 @@ struct run {
     struct fm_window window;
     struct fm_totals totals;
     struct fm_table table;
-    bool grouped, warned;
+    bool grouped, warned, failed;
 };
 
 /* ------------------------------------------------------------ the selection */
@@ -244,6 +244,13 @@ static enum fm_status run_step(struct run *r, const struct fm_step *step, struct
         if (is_plain_limit(step + 1, &r->plan))
             return fm_table_top(&r->table, step->key, step->keys, (size_t)step[1].limit.rows, err);
         return fm_table_sort(&r->table, step->key, step->keys, err);
+    case FM_STEP_COMPUTE:
+        return fm_compute_run(&r->plan.c, step->computed, &r->table) ? FM_OK
+                                                                     : fm_error_nomem(err);
+    case FM_STEP_CHECK:
+        status = fm_check_run(&r->plan.c, step->check, &r->table, err);
+        r->failed |= status == FM_GATE;
+        return status == FM_GATE ? FM_OK : status;
     default:
         if (!r->table.sorted)
             status = fm_table_sort(&r->table, NULL, 0, err);
@@ -318,7 +325,9 @@ static enum fm_status run_all(struct run *r, const struct fm_select_options *sel
         status = fm_stacks_pseudo(&r->plan.c, &r->sel, &r->view, err);
     for (size_t i = 0; i < r->plan.steps && status == FM_OK; i++)
         status = run_step(r, &r->plan.step[i], err);
-    return status != FM_OK ? status : make_result(r, result, err);
+    if (status == FM_OK)
+        status = make_result(r, result, err);
+    return status == FM_OK && r->failed ? FM_GATE : status;
 }
 
 enum fm_status fm_query_run(struct fm_ctx *ctx, struct fm_query *query,

@@ -124,6 +124,26 @@ struct fm_group {
     bool scans;                  /* some aggregate needs the values of rows */
 };
 
+/* celltype.c: what a column of a type, or of an expression, holds. With g the REF nodes of the
+ * expression are its aggregates. */
+enum fm_cell_type fm_type_cell(enum fm_type type);
+enum fm_cell_type fm_expr_cell(const struct fm_compile *c, const struct fm_group *g,
+                               const struct fm_expr *e);
+
+/* compute.c: columns computed from others, and gates. */
+struct fm_computed;
+struct fm_check;
+
+/* `compute: {NAME: EXPR …}`: adds the columns to *schema. NULL: logged. */
+struct fm_computed *fm_compute_compile(struct fm_compile *c, const struct fm_yaml_node *node,
+                                       struct fm_schema *schema);
+bool fm_compute_run(struct fm_compile *c, const struct fm_computed *computed, struct fm_table *t);
+/* `check:` of one or several gates. NULL: logged. */
+struct fm_check *fm_check_compile(struct fm_compile *c, const struct fm_yaml_node *node);
+/* FM_GATE when a gate failed: messages are in c->log, the first in err. */
+enum fm_status fm_check_run(struct fm_compile *c, const struct fm_check *check,
+                            const struct fm_table *t, struct fm_error *err);
+
 /* ------------------------------------------------------------------- order */
 
 struct fm_sort_key {
@@ -202,6 +222,8 @@ struct fm_result *fm_result_new(struct fm_mem *mem);   /* NULL: no memory */
 enum fm_status fm_result_add(struct fm_result *result, const struct fm_query *q,
                              struct fm_table *t, const size_t *col, size_t cols,
                              struct fm_error *err);
+/* One figure for people: "12.3 ms", "4.0 KiB", "17". */
+void fm_figure_write(fm_i128 v, const char *unit, struct fm_out *out);
 void fm_cell_write(const struct fm_result_table *t, const struct fm_cell *cell,
                    struct fm_out *out);
 

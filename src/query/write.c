@@ -264,9 +264,9 @@ static void head_cell(const struct fm_result_column *col, const struct scale *sc
         fm_out_printf(out, " (%s)", unit);
 }
 
-static void weight_text(const struct fm_result_table *t, fm_i128 v, struct fm_out *out)
+void fm_figure_write(fm_i128 v, const char *unit, struct fm_out *out)
 {
-    struct scale scale = scale_for(t->unit, (double)v, true);
+    struct scale scale = scale_for(unit, v < 0 ? -(double)v : (double)v, true);
 
     if (scale.by == 1)
         write_int(out, v);
@@ -296,7 +296,7 @@ static void write_head(const struct fm_result_table *t, const char *lead, const 
         if (!any)
             continue;
         fm_out_printf(out, ": of %s = ", base[b]);
-        weight_text(t, b == 0 ? t->selected : t->all, out);
+        fm_figure_write(b == 0 ? t->selected : t->all, t->unit, out);
         fm_out_printf(out, "%s\n", end);
     }
 }

@@ -258,6 +258,60 @@ START_TEST(where_of_a_result)
 }
 END_TEST
 
+START_TEST(computed_columns)
+{
+    expect(lines,
+           "  - group: {by: [any.function], measures: [self, total]}\n"
+           "  - compute: {below: total - self, part: self / total, hot: part > 0.5}\n"
+           "  - where: hot or below > 30\n"
+           "  - sort: [-below]\n",
+           "function,self (ns),total (ns),below (ns),part,hot\n"
+           "main,1,36,35,0.027777777777777776,false\n"
+           "b,25,25,0,1,true\n"
+           ",4,4,0,1,true\n");
+    expect("a 1\nb 0\n",
+           "  - group: {by: [leaf.function], measures: [self]}\n"
+           "  - compute: {inverse: 6 / self, kind: \"if(self > 0, 'some', 'none')\"}\n"
+           "  - sort: [-inverse]\n",
+           "function,self (ns),inverse,kind\na,1,6,some\nb,0,,none\n");
+}
+END_TEST
+
+START_TEST(gates)
+{
+#define CHECK "  - group: {by: [any.function], measures: [self, total, total_share]}\n" \
+              "  - sort: [-total]\n"
+    struct fm_store *store = query_store(ctx, lines);
+
+    ck_assert_ptr_nonnull(query_run(ctx, store, query_of(CHECK
+        "  - check: {fail_if: self > 25, message: no}\n"), NULL, "csv"));
+    ck_assert_str_eq(query_messages(), "");
+    ck_assert_ptr_null(query_run(ctx, store, query_of(CHECK
+        "  - check:\n"
+        "      - fail_if: self >= 10\n"
+        "        message: \"${function} takes ${self:auto}, ${total_share:%} ${self} $$\"\n"
+        "      - warn_if: total == 36\n"), NULL, "csv"));
+    ck_assert_int_eq(query_status(), FM_GATE);
+    ck_assert_str_eq(query_error(), "check failed: a takes 10 ns, 87.50% 10 $$");
+    ck_assert_str_eq(query_messages(),
+                     "q.yaml:8:18: error: check failed: a takes 10 ns, 87.50% 10 $$ [FM100]\n"
+                     "    8 |       - fail_if: self >= 10\n"
+                     "      |                  ^~~~~~~~~~\n"
+                     "q.yaml:8:18: error: check failed: b takes 25 ns, 62.50% 25 $$ [FM100]\n"
+                     "    8 |       - fail_if: self >= 10\n"
+                     "      |                  ^~~~~~~~~~\n"
+                     "q.yaml:10:18: warning: 'total == 36' holds for a row [FM100]\n"
+                     "   10 |       - warn_if: total == 36\n"
+                     "      |                  ^~~~~~~~~~~\n");
+    ck_assert_ptr_null(query_run(ctx, store, query_of(CHECK
+        "  - where: self > 1000\n"
+        "  - check: {fail_if: self > 25, min_rows: 1}\n"), NULL, "csv"));
+    ck_assert_int_eq(query_status(), FM_GATE);
+    ck_assert_str_eq(query_error(), "check failed: 0 rows, at least 1 are needed");
+    fm_store_free(store);
+}
+END_TEST
+
 START_TEST(events_are_never_mixed)
 {
     static const char two[] =
@@ -386,6 +440,8 @@ int main(void)
     tcase_add_test(t, keys_may_be_expressions);
     tcase_add_test(t, limits);
     tcase_add_test(t, where_of_a_result);
+    tcase_add_test(t, computed_columns);
+    tcase_add_test(t, gates);
     tcase_add_test(t, events_are_never_mixed);
     tcase_add_test(t, shipped_queries_run);
     tcase_add_test(t, forms_of_output);
