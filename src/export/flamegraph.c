@@ -500,8 +500,11 @@ static enum fm_status write_flamegraph(struct fm_export *export, struct fm_error
     p.pad_top = 3 * p.font;
     p.pad_bottom = 2 * p.font + 10;
     p.height = (depth + 1.0) * p.row + p.pad_top + p.pad_bottom;
-    if (p.subtitle != NULL)
+    if (p.subtitle != NULL) {
         p.height += 2 * p.font;
+        if (p.inverted) /* flamegraph.pl draws the first row over the subtitle */
+            p.pad_top += 2 * p.font;
+    }
     write_head(&p);
     write_body(&p, next);
 out:

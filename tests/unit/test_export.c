@@ -314,7 +314,7 @@ START_TEST(svg_obeys_settings)
     has(text, "<title id=\"name\">A &lt; B</title>");
     has(text, ">Sub &amp; &lt;more&gt;</text>");
     has(text, "<title>work (33 ticks, 73.33%)</title>");
-    has(text, "<title>all (45 ticks, 100%)</title><rect x=\"10.0\" y=\"36\" width=\"480.0\"");
+    has(text, "<title>all (45 ticks, 100%)</title><rect x=\"10.0\" y=\"60\" width=\"480.0\"");
     has(text, "stop-color=\"#102030\"");
     ck_assert_ptr_null(strstr(text, "kfn"));
     ck_assert_ptr_null(strstr(text, "wor;ker"));
