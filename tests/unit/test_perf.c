@@ -533,6 +533,82 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
+/* ------------------------------------------------------------------- recordings */
+
+struct line {
+    const char *stack;          /* "event comm;root;...;leaf" */
+    uint64_t samples, weight;
+};
+
+/* The hand-checked values of tests/data/perf/README. */
+static const struct line demo[] = {
+    {"cpu-clock:u tree;_start;main;parse;build", 16, 161616160},
+    {"cpu-clock:u tree;_start;main;parse;lex", 22, 222222220},
+    {"cpu-clock:u tree;_start;main;render;layout;measure", 24, 242424240},
+    {"cpu-clock:u tree;_start;main;render;paint", 16, 161616160}};
+static const struct line crew[] = {
+    {"page-faults:u crew;_start", 1, 1},
+    {"page-faults:u crew;_start;main;call3", 4, 15},
+    {"cpu-clock:u crew;_start;main;turn", 9, 90909090},
+    {"cpu-clock:u mate-1;_start;main;mate;turn", 19, 191919190},
+    {"page-faults:u mate-2;_start;main;mate;touch", 1, 69},
+    {"cpu-clock:u mate-2;_start;main;mate;turn", 28, 282828280}};
+
+static void row_stack(const struct run *run, uint64_t row, char *text, size_t n)
+{
+    const struct fm_tree_node *tree = fm_store_tree(run->store);
+    struct fm_event_info event;
+    uint64_t id, comm = 0, stack = 0;
+    char leaf[512] = "", more[512];
+    ck_assert(run_cell(run, row, "event", &id));
+    fm_store_event(run->store, id, &event);
+    ck_assert(run_cell(run, row, "comm", &comm) && run_cell(run, row, "stack", &stack));
+    for (uint32_t t = fm_store_tree_node(run->store, (fm_node)stack); t != 0; t = tree[t].parent) {
+        const struct fm_frame_row *f = fm_store_frame_row(run->store, tree[t].frame);
+        snprintf(more, sizeof more, ";%s%.400s", fm_store_str(run->store, f->function, NULL), leaf);
+        memcpy(leaf, more, sizeof leaf);
+    }
+    snprintf(text, n, "%s %s%s", event.name, fm_store_str(run->store, (fm_str)comm, NULL), leaf);
+}
+
+static void check_recording(const char *name, const struct line *line, size_t lines)
+{
+    const char *top = getenv("top_srcdir");
+    char file[1024], symfs[1024], text[1024];
+    struct fm_import_options options = FM_INIT(options);
+    struct run run = {.ctx = fm_ctx_new()};
+    uint64_t samples[8] = {0}, weight[8] = {0}, value;
+    const char *path = file;
+    snprintf(file, sizeof file, "%s/tests/data/perf/%s", top != NULL ? top : ".", name);
+    snprintf(symfs, sizeof symfs, "%s/tests/data/perf/sysroot", top != NULL ? top : ".");
+    options.symfs = symfs;
+    ck_assert_msg(fm_import(run.ctx, &path, 1, &options, &run.store, &run.err) == FM_OK, "%s",
+                  run.err.message);
+    for (uint64_t row = 0; row < fm_store_rows(run.store); row++) {
+        size_t i = 0;
+        row_stack(&run, row, text, sizeof text);
+        while (i < lines && strcmp(line[i].stack, text) != 0)
+            i++;
+        ck_assert_msg(i < lines, "%s", text);
+        ck_assert(run_cell(&run, row, "weight", &value));
+        samples[i]++;
+        weight[i] += value;
+    }
+    for (size_t i = 0; i < lines; i++) {
+        ck_assert_uint_eq(samples[i], line[i].samples);
+        ck_assert_uint_eq(weight[i], line[i].weight);
+    }
+    ck_assert_str_eq(run_provenance(&run, "perf"), "6.1.192");
+    run_free(&run);
+}
+
+START_TEST(recordings)
+{
+    check_recording("tree.perf.data", demo, FM_COUNT(demo));
+    check_recording("crew.perf.data", crew, FM_COUNT(crew));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("perf");
@@ -553,6 +629,7 @@ int main(void)
     tcase_add_test(t, status_text);
     tcase_add_loop_test(t, mutations, 0, 200);
     tcase_add_test(t, every_allocation_may_fail);
+    tcase_add_test(t, recordings);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -60,6 +60,7 @@ static const struct fm_field field[FIELDS] = {
      FM_PERF_WEIGHT | FM_PERF_WEIGHT_STRUCT | FM_PERF_DATA_SRC | FM_PERF_TRANSACTION |          \
      FM_PERF_REGS_INTR | FM_PERF_PHYS_ADDR | FM_PERF_CGROUP | FM_PERF_DATA_PAGE_SIZE |          \
      FM_PERF_CODE_PAGE_SIZE | FM_PERF_AUX)
+#define RARE_FIELDS (1ull << F_ADDR | 1ull << F_ID | 1ull << F_STREAM_ID | 1ull << F_EXACT_IP)
 #define CHAIN_LIMIT 127u       /* sysctl perf_event_max_stack, as it comes */
 
 /* A sample while it is decoded. */
@@ -448,47 +449,60 @@ static bool drop(struct fm_perf *perf, enum fm_diag reason, const char *what, si
     return true;
 }
 
+/* A field at a fixed place, when the mapping or we want it. */
+static inline void read_at(struct sample *s, uint64_t wanted, unsigned f,
+                           const unsigned char *p, uint8_t at, bool swap)
+{
+    if (at != FM_PERF_NO_FIELD && (wanted >> f & 1) != 0)
+        set(s, f, fm_perf_u64(p + at, swap));
+}
+
+static bool set_thread(struct fm_perf *perf, struct sample *s, int32_t pid, bool known)
+{
+    struct fm_perf_thread *thread = fm_perf_machine_thread(&perf->machine, pid, s->tid);
+    if (thread == NULL || (FM_UNLIKELY(thread->row == FM_NONE || thread->comm == 0) &&
+                           !fm_perf_machine_row(&perf->machine, thread)))
+        return fm_perf_fail(perf, FM_NOMEM);
+    s->process = thread->process;
+    if (known) {
+        set(s, F_THREAD, thread->row);
+        set(s, F_COMM, thread->comm);
+    }
+    return true;
+}
+
 /* The fields at fixed places, and who it was. */
 static bool read_fixed(struct fm_perf *perf, struct sample *s, const unsigned char *p)
 {
     const struct fm_perf_event *e = s->event;
+    uint64_t wanted = s->has_read ? UINT64_MAX : e->wanted;     /* of members, too */
     bool swap = perf->swap;
-    int32_t pid = -1, tid = -1;
+    int32_t pid = -1;
+    s->tid = -1;
     if (e->ip != FM_PERF_NO_FIELD)
         set(s, F_IP, fm_perf_u64(p + e->ip, swap));
     if (e->tid != FM_PERF_NO_FIELD) {
         pid = (int32_t)fm_perf_u32(p + e->tid, swap);
-        tid = (int32_t)fm_perf_u32(p + e->tid + 4, swap);
+        s->tid = (int32_t)fm_perf_u32(p + e->tid + 4, swap);
     }
     if (e->time != FM_PERF_NO_FIELD) {
         uint64_t time = fm_perf_u64(p + e->time, swap);
         if (time <= INT64_MAX)      /* blocked-time samples have counts there, not times */
             set(s, F_TIME, time);
     }
-    if (e->addr != FM_PERF_NO_FIELD)
-        set(s, F_ADDR, fm_perf_u64(p + e->addr, swap));
-    if (e->id != FM_PERF_NO_FIELD)
-        set(s, F_ID, fm_perf_u64(p + e->id, swap));
-    if (e->stream != FM_PERF_NO_FIELD)
-        set(s, F_STREAM_ID, fm_perf_u64(p + e->stream, swap));
     if (e->cpu != FM_PERF_NO_FIELD)
         set(s, F_CPU, (uint64_t)(int64_t)(int32_t)fm_perf_u32(p + e->cpu, swap));
     if (e->period != FM_PERF_NO_FIELD)
         set(s, F_PERIOD, fm_perf_u64(p + e->period, swap));
     else if (!s->has_read)
         set(s, F_PERIOD, default_period(perf, e));
-    set(s, F_EXACT_IP, (s->misc & FM_PERF_MISC_14) != 0);
-    struct fm_perf_thread *thread = fm_perf_machine_thread(&perf->machine, pid, tid);
-    if (thread == NULL || (FM_UNLIKELY(thread->row == FM_NONE || thread->comm == 0) &&
-                           !fm_perf_machine_row(&perf->machine, thread)))
-        return fm_perf_fail(perf, FM_NOMEM);
-    s->tid = tid;
-    s->process = thread->process;
-    if (e->tid != FM_PERF_NO_FIELD) {
-        set(s, F_THREAD, thread->row);
-        set(s, F_COMM, thread->comm);
+    if (FM_UNLIKELY((wanted & RARE_FIELDS) != 0)) {
+        read_at(s, wanted, F_ADDR, p, e->addr, swap);
+        read_at(s, wanted, F_ID, p, e->id, swap);
+        read_at(s, wanted, F_STREAM_ID, p, e->stream, swap);
+        set(s, F_EXACT_IP, (s->misc & FM_PERF_MISC_14) != 0);
     }
-    return true;
+    return set_thread(perf, s, pid, e->tid != FM_PERF_NO_FIELD);
 }
 
 bool fm_perf_sample(struct fm_perf *perf, const unsigned char *p, size_t n)
@@ -501,6 +515,8 @@ bool fm_perf_sample(struct fm_perf *perf, const unsigned char *p, size_t n)
         return drop(perf, FM_DIAG_SAMPLE_ID, "its event id is not known", n);
     if (FM_UNLIKELY(n < event->body))
         return drop(perf, FM_DIAG_SAMPLE_BODY, "too short for its fields", n);
+    if (FM_UNLIKELY(!event->declared) && !declare(perf, event))
+        return false;
     s.event = event;
     s.misc = (uint16_t)(perf->swap ? p[4] << 8 | p[5] : p[4] | p[5] << 8);
     s.present = 0;
