@@ -237,11 +237,16 @@ static uint64_t round_up8(uint64_t n)
     return n > UINT64_MAX - 7 ? UINT64_MAX : (n + 7) & ~(uint64_t)7;
 }
 
-/* True when sub-record headers follow one another from `at` and end exactly at n. */
-static bool chain_fits(const struct fm_perf *perf, const unsigned char *p, size_t n, size_t at)
+/* True when sub-record headers follow one another from `at` and end exactly at n. *steps are spent
+ * on it: bytes made to look like headers everywhere must not cost n squared. */
+static bool chain_fits(const struct fm_perf *perf, const unsigned char *p, size_t n, size_t at,
+                       size_t *steps)
 {
     while (at < n) {
         struct fm_cursor c;
+        if (*steps == 0)
+            return false;
+        (*steps)--;
         fm_cursor_init(&c, p + at, n - at, 0, perf->swap);
         uint32_t type = fm_cursor_u32(&c);
         uint16_t misc = fm_cursor_u16(&c), size = fm_cursor_u16(&c);
@@ -257,10 +262,13 @@ static bool chain_fits(const struct fm_perf *perf, const unsigned char *p, size_
 static bool inflate_many(struct fm_perf *perf, struct fm_perf_stream *stream,
                          const unsigned char *p, size_t n, uint64_t offset)
 {
-    size_t second = 65535;
-    if (n <= second || !chain_fits(perf, p, n, second))
-        for (second = 17; second < n && !chain_fits(perf, p, n, second); second++)
-            ;
+    size_t second = 65535, steps = n > SIZE_MAX / 8 ? n : 8 * n;
+    if (n <= second || !chain_fits(perf, p, n, second, &steps))
+        for (second = 17; second < n && !chain_fits(perf, p, n, second, &steps); second++)
+            if (steps == 0) {
+                second = n;     /* one piece, then: the stream itself will tell */
+                break;
+            }
     if (!inflate(perf, stream, p + 16, second - 16, offset))
         return false;
     for (size_t at = second; at < n;) {
