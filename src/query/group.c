@@ -110,7 +110,8 @@ static uint32_t row_value(struct fm_grouping *x, size_t k, uint32_t place)
     case FM_TYPE_STRING:
         return (uint32_t)lane;
     case FM_TYPE_THREAD:
-        return fm_store_thread_name(x->v->store, (fm_thread)lane, false, 0);
+        lane = fm_store_thread_name(x->v->store, (fm_thread)lane, false, 0);
+        return lane == 0 ? FM_NONE : (uint32_t)lane;     /* a thread without a name */
     default:
         return lane_id(x, k, lane);
     }

@@ -1,12 +1,15 @@
 /*
  * query.h - the query layer's inner interface: what the facade (foldmill.c) calls.
  *
- *   parse.c     YAML -> struct fm_query (schema, parameters, positions)
- *   plan.c      parameters substituted, names resolved against a store -> operators
- *   predicate.c where: predicates per dictionary entry, per tree node, per row
- *   stack.c     keep drop root leaf collapse level … as node -> node remaps
- *   group.c     groups and measures; total once per sample and key by the pre-order rule
- *   table.c     result tables: sort, limit, compute; text, CSV, JSON, Markdown
+ *   parse.c params.c        YAML -> struct fm_query: schema, parameters, positions     (lang.h)
+ *   plan.c run.c filter.c   steps compiled, then run; the command line's filters       (plan.h)
+ *   operand.c predicate.c   names and predicates -> struct fm_operand, struct fm_pred  (pred.h)
+ *   view.c rows.c           verdicts per frame, node and dictionary entry; rows        (pred.h)
+ *   stackedit.c stacks.c    edits of stacks as node -> node remaps; pseudo frames      (stacks.h)
+ *   measure.c group.c aggregate.c   keys, measures; self and total; values             (group.h)
+ *   table.c order.c compute.c celltype.c   results: sort, limit, columns, gates        (table.h)
+ *   result.c write.c        finished results; text, CSV, JSON, Markdown                (table.h)
+ *   trie.c                  tries of (parent, key), for stacks and paths               (trie.h)
  *
  * The language is described in man/foldmill-queries.5.
  */

@@ -56,7 +56,7 @@ static bool label_frames(struct fm_view *v)
         const struct fm_frame_row *row = fm_view_frame(v, (uint32_t)f);
         v->dso[f] = row->module == FM_NONE ? FM_NONE : fm_name_dso(v->store, row->module);
         v->label[f] = fm_name_frame_row(v->store, row, &names);
-        if (v->label[f] == FM_NONE)
+        if (v->label[f] == FM_NONE || (row->module != FM_NONE && v->dso[f] == FM_NONE))
             return false;
     }
     return true;
