@@ -31,14 +31,14 @@ if [ ! -s "$input" ]; then
     fi
 fi
 bytes=$(wc -c <"$input")
-samples=$("$foldmill" info "$input" | sed -n 's/^samples kept: *//p' | tr -d ,)
+samples=$("$foldmill" info "$input" | sed -n 's/.*= kept \([0-9,]*\) .*/\1/p' | tr -d ,)
 printf '%s: %s bytes, %s samples\n' "$input" "$bytes" "$samples"
 
 # row NAME COMMAND…
 row() {
     name=$1
     shift
-    "$measure" "$@" | awk -v name="$name" -v bytes="$bytes" -v samples="$samples" '{
+    "$measure" "$@" | awk -v name="$name" -v bytes="$bytes" -v samples=$("$foldmill" info "$input" | sed -n 's/.*= kept \([0-9,]*\) .*/\1/p' | tr -d ,)
         cpu = $2 > 0 ? $2 : 0.001
         printf "%-34s cpu %7.3f s  wall %7.3f s  %8.1f MB/s  %10.0f samples/s  rss %7.1f MiB%s\n",
             name, $2, $4, bytes / 1e6 / cpu, samples / cpu, $6, $8 ? "  FAILED" : "" }'
