@@ -555,6 +555,7 @@ START_TEST(vdso)
     char id[FM_BUILD_ID_TEXT], name[64] = "";
     struct fm_point point[1024];
     struct fm_match match;
+    const struct fm_symbol_options host = { .symfs = "" };
     struct ask ask = { 0 };
     struct run r;
 
@@ -587,8 +588,13 @@ START_TEST(vdso)
     if (id[0] == '\0' || name[0] == '\0')
         return;
     ask.name = name;
-    r = run(&module, "[vdso]", id, &plain, &ask, 1);
+    r = run(&module, "[vdso]", id, &host, &ask, 1);
     looked_has(&r, "[vdso] of this machine: symbols used");
+    fm_store_free(r.store);
+    /* a root folder of symbols stands for the recorded machine: this one is not asked */
+    ask.name = NULL;
+    r = run(&module, "[vdso]", id, &plain, &ask, 1);
+    looked_has(&r, "not used with a symbol root folder");
     fm_store_free(r.store);
 }
 END_TEST
