@@ -282,6 +282,9 @@ FM_API void fm_query_free(struct fm_query *query);
 FM_API const char *fm_query_errors(const struct fm_query *query);
 FM_API enum fm_status fm_query_set(struct fm_query *query, const char *param, const char *value,
                                    struct fm_error *err);
+/* Names that the query, with its parameters as set, may read as labels, comma-joined, for
+ * fm_import_options.keep. Borrowed; more names than labels. */
+FM_API const char *fm_query_needs(struct fm_query *query);
 /* Names of the inputs the query declares, NULL past the end; none = all files merge into one. */
 FM_API const char *fm_query_input(const struct fm_query *query, size_t i);
 /* Runs on one store per declared input (or one). FM_GATE: *result holds the tables all the same. */

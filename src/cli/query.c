@@ -104,7 +104,7 @@ int cmd_query(struct cli *cli)
         result = status_exit(err.status);
     }
     if (result == EXIT_DONE)
-        result = load(cli, in->word + 1, in->n - 1, "", &store);
+        result = load(cli, in->word + 1, in->n - 1, fm_query_needs(query), &store);
     if (store)
         result = exit_worse(result, run(cli, query, store));
     fm_store_free(store);

@@ -306,6 +306,19 @@ static enum fm_status check_ready(struct fm_query *q, size_t stores, struct fm_e
     return FM_OK;
 }
 
+/* Labels that were left out at import are an error, never null. */
+static enum fm_status check_imported(const struct fm_compile *c, const struct fm_store *store,
+                                     struct fm_error *err)
+{
+    for (size_t i = 0; i < c->operands; i++) {
+        const struct fm_operand *o = c->operand[i];
+
+        if (o->place == FM_AT_COLUMN && fm_store_column_info(store, o->id)->asked)
+            return fm_column_not_imported(store, o->id, err);
+    }
+    return FM_OK;
+}
+
 static enum fm_status run_all(struct run *r, const struct fm_select_options *select,
                               struct fm_result **result, struct fm_error *err)
 {
@@ -316,6 +329,8 @@ static enum fm_status run_all(struct run *r, const struct fm_select_options *sel
         if (status == FM_NOMEM)
             return fm_error_nomem(err);
     }
+    if (status == FM_OK)
+        status = check_imported(&r->plan.c, r->sel.store, err);
     r->totals.all = (fm_i128)r->sel.weight_all;
     if (status == FM_OK) {
         status = fm_filters_run(&r->plan.c, &r->sel, &r->view, select, &r->window, err);

@@ -150,6 +150,8 @@ static enum fm_status set_item(struct fm_store *store, const char *s, size_t n,
         pseudo->col = fm_store_column_find(store, name);
     if (pseudo->derived < 0 && pseudo->col == FM_NONE)
         return unknown_column(store, name, err);
+    if (pseudo->derived < 0 && fm_store_column_info(store, pseudo->col)->asked)
+        return fm_column_not_imported(store, pseudo->col, err);
     len = snprintf(missing, sizeof missing, "[no %s]", name);
     pseudo->missing = fm_store_str_add(store, missing, (size_t)len);
     return pseudo->missing == FM_NONE ? fm_error_nomem(err) : FM_OK;

@@ -131,6 +131,16 @@ static enum fm_status weigh_by_value(struct fm_selection *sel, uint32_t first,
     return FM_OK;
 }
 
+enum fm_status fm_column_not_imported(const struct fm_store *store, fm_column col,
+                                      struct fm_error *err)
+{
+    const struct fm_column_info *info = fm_store_column_info(store, col);
+
+    fm_assert(info->asked);
+    return fm_error_set(err, FM_CONFIG, "label '%s' was not imported: ask for it with --keep",
+                        fm_store_str(store, info->name, NULL));
+}
+
 static enum fm_status weigh_by_column(struct fm_selection *sel, const char *name,
                                       struct fm_error *err)
 {
@@ -140,6 +150,8 @@ static enum fm_status weigh_by_column(struct fm_selection *sel, const char *name
     if (col == FM_NONE)
         return fm_error_set(err, FM_CONFIG, "no column '%s' to weigh by", name);
     info = fm_store_column_info(sel->store, col);
+    if (info->asked)
+        return fm_column_not_imported(sel->store, col, err);
     switch (info->type) {
     case FM_TYPE_DUR:
         unit = "ns";
