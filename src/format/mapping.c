@@ -272,9 +272,24 @@ bool fm_rules_template(struct fm_rules_parser *p, const struct fm_yaml_node *nod
 
 /* ------------------------------------------------------------------ views */
 
-/* A list of column names, comma-joined: what the store keeps with an event. */
+/* The text that a view's `suffix` adds to a column's values, "" without one; NULL: logged. */
+static const char *suffix_of(struct fm_rules_parser *p, const struct fm_yaml_node *suffix,
+                             const char *name)
+{
+    const struct fm_yaml_node *text = suffix ? fm_yaml_get(suffix, name) : NULL;
+    if (!text)
+        return "";
+    if (text->type != FM_YAML_SCALAR || strchr(text->text, ',')) {
+        fm_yaml_error(fm_yaml_as(p->log, FM_YAML_TYPE), text, "a suffix is a text without ','");
+        return NULL;
+    }
+    return text->text;
+}
+
+/* A list of column names, comma-joined: what the store keeps with an event. A column with a suffix
+ * is NAME=SUFFIX, as in the lists of --prepend and --append. */
 static const char *column_list(struct fm_rules_parser *p, const struct fm_yaml_node *node,
-                               const char *what)
+                               const struct fm_yaml_node *suffix, const char *what)
 {
     const char *joined = "";
     size_t n = node->type == FM_YAML_LIST ? node->n : 1;
@@ -290,7 +305,11 @@ static const char *column_list(struct fm_rules_parser *p, const struct fm_yaml_n
                           "a column name or literal without ',' should stand here");
             return NULL;
         }
-        joined = fm_arena_printf(&p->m->arena, "%s%s%s", joined, i ? "," : "", name);
+        const char *end = suffix_of(p, suffix, name);
+        if (!end)
+            return NULL;
+        joined = fm_arena_printf(&p->m->arena, "%s%s%s%s%s", joined, i ? "," : "", name,
+                                 end[0] ? "=" : "", end);
         if (!joined) {
             p->nomem = true;
             return NULL;
@@ -302,19 +321,24 @@ static const char *column_list(struct fm_rules_parser *p, const struct fm_yaml_n
 bool fm_rules_view(struct fm_rules_parser *p, const struct fm_yaml_node *node,
                    const char **prepend, const char **append)
 {
-    static const char *const keys[] = {"prepend", "append"};
+    static const char *const keys[] = {"prepend", "append", "suffix"};
     if (node->type != FM_YAML_MAP) {
-        fm_yaml_error(fm_yaml_as(p->log, FM_YAML_TYPE), node,
-                      "'view' must be {prepend: [column, …], append: [column, …]}");
+        fm_yaml_error(fm_yaml_as(p->log, FM_YAML_TYPE), node, "'view' must be {prepend: "
+                      "[column, …], append: [column, …], suffix: {column: text}}");
         return false;
     }
     if (!fm_yaml_known(p->log, node, keys, FM_COUNT(keys), "key of 'view'"))
         return false;
     const struct fm_yaml_node *pre = fm_yaml_get(node, "prepend");
     const struct fm_yaml_node *post = fm_yaml_get(node, "append");
-    if (pre && !(*prepend = column_list(p, pre, "prepend")))
+    const struct fm_yaml_node *suffix = fm_yaml_get(node, "suffix");
+    if (suffix && suffix->type != FM_YAML_MAP) {
+        fm_yaml_error(fm_yaml_as(p->log, FM_YAML_TYPE), suffix, "'suffix' must be {column: text}");
         return false;
-    return !post || (*append = column_list(p, post, "append"));
+    }
+    if (pre && !(*prepend = column_list(p, pre, suffix, "prepend")))
+        return false;
+    return !post || (*append = column_list(p, post, suffix, "append"));
 }
 
 /* ------------------------------------------------------------------ constants and dictionaries */

@@ -132,14 +132,23 @@ static enum fm_status set_item(struct fm_store *store, const char *s, size_t n,
 {
     char name[256];
     char missing[sizeof name + 8];
+    const char *suffix;
     bool quoted = n >= 2 && (s[0] == '\'' || s[0] == '"') && s[n - 1] == s[0];
     int len;
     pseudo->col = FM_NONE;
     pseudo->derived = -1;
     pseudo->missing = 0;
+    pseudo->suffix = 0;
     if (quoted || punctuation(s, n)) {
         pseudo->literal = fm_store_str_add(store, s + quoted, n - 2 * quoted);
         return pseudo->literal == FM_NONE ? fm_error_nomem(err) : FM_OK;
+    }
+    suffix = memchr(s, '=', n);
+    if (suffix != NULL) { /* COLUMN=SUFFIX */
+        pseudo->suffix = fm_store_str_add(store, suffix + 1, n - (size_t)(suffix + 1 - s));
+        if (pseudo->suffix == FM_NONE)
+            return fm_error_nomem(err);
+        n = (size_t)(suffix - s);
     }
     if (n >= sizeof name)
         return fm_error_set(err, FM_CONFIG, "a column name of %zu bytes is too long", n);
@@ -268,19 +277,27 @@ static fm_str make(struct fm_pseudo_labels *labels, const struct fm_pseudo *pseu
     struct fm_store *store = labels->sel->store;
     fm_str id = FM_NONE;
     struct fm_out out;
-    size_t i;
-    if (pseudo->derived >= 0 && fm_derived_type(pseudo->derived) == FM_TYPE_STRING)
+    const char *text;
+    size_t i, n;
+    bool named = pseudo->derived >= 0 && fm_derived_type(pseudo->derived) == FM_TYPE_STRING;
+    if (named && pseudo->suffix == 0)
         return (fm_str)value;
     if (fm_out_init(&out, labels->sel->mem, NULL) != FM_OK)
         return FM_NONE;
-    if (pseudo->derived >= 0)
+    if (named) {
+        text = fm_store_str(store, (fm_str)value, &n);
+        fm_out_bytes(&out, text, n);
+    } else if (pseudo->derived >= 0) {
         fm_out_i64(&out, (int64_t)value);
-    else
+    } else {
         fm_name_value(store, pseudo->col, value, &out);
+    }
     for (i = 0; i < out.n && labels->underscore && pseudo->col == FM_COL_COMM; i++) {
         if (out.buf[i] == ' ')
             out.buf[i] = '_';
     }
+    text = fm_store_str(store, pseudo->suffix, &n);
+    fm_out_bytes(&out, text, n);
     if (fm_out_finish(&out, NULL) == FM_OK)
         id = fm_store_str_add(store, out.n > 0 ? out.buf : "", out.n);
     fm_out_release(&out);

@@ -29,6 +29,7 @@ struct fm_pseudo {
     fm_str literal;
     int derived;               /* enum fm_derived, or -1 */
     fm_str missing;            /* the text where a row has no value: "[no comm]" */
+    fm_str suffix;             /* added to the value's text, 0 = none */
 };
 
 /* Columns that are computed from the thread table and not stored. */
