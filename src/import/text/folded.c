@@ -404,7 +404,8 @@ static enum fm_status import_folded(struct fm_import *import, struct fm_error *e
 
 /* ----------------------------------------------------------------- probe */
 
-/* Whole lines that end in a count, against those that do not. */
+/* Whole lines that end in a count, against those that do not. Many texts have some lines that end in
+ * a number (protobuf text, tables): without any ';' every line must, with some most of them. */
 static unsigned probe_folded(const unsigned char *data, size_t n, bool whole,
                              struct fm_input *input)
 {
@@ -429,11 +430,11 @@ static unsigned probe_folded(const unsigned char *data, size_t n, bool whole,
         }
         at += len + 1;
     }
-    if (good == 0 || bad >= good)
-        return 0;
     if (parted == 0)
-        return bad == 0 ? 4 : 2;
-    return bad == 0 ? 24 : bad * 10 <= good ? 12 : 6;
+        return good > 0 && bad == 0 ? 4 : 0;
+    if (bad * 10 <= good)
+        return bad == 0 ? 24 : 12;
+    return bad < good && parted * 2 >= good ? 6 : 0;
 }
 
 const struct fm_importer fm_importer_folded = {
