@@ -297,7 +297,11 @@ static bool make_room(struct binder *w, struct fm_bound_rule *r)
     r->plain = fm_arena_alloc(&w->b->arena, n * sizeof *r->plain);
     r->checked = fm_arena_alloc(&w->b->arena, n * sizeof *r->checked);
     r->slow = fm_arena_alloc(&w->b->arena, n * sizeof *r->slow);
-    return r->plain && r->checked && r->slow;
+    r->ready = fm_arena_alloc(&w->b->arena, sizeof *r->ready);
+    if (r->ready)
+        *r->ready = (struct fm_ready){.fields = UINT64_MAX,     /* of no event */
+                                      .move = fm_arena_alloc(&w->b->arena, n * sizeof *r->plain)};
+    return r->plain && r->checked && r->slow && r->ready && r->ready->move;
 }
 
 static void add_move(struct binder *w, struct fm_bound_rule *r, const struct fm_expr *e,
@@ -512,7 +516,7 @@ static void bind_rule(struct binder *w, struct fm_bound_rule *r)
     bind_event(w, r);
     for (size_t i = 0; i < r->plains; i++)
         r->need |= UINT64_C(1) << (r->plain[i].field & 63);
-    if (w->class->fields > 64)
+    if (w->class->fields > 63)
         r->need = 0;
 }
 

@@ -22,6 +22,14 @@ struct fm_slow {
 };
 
 /* A rule for one class. */
+/* The plain moves of the fields that were there in the last event: events of a class are alike. */
+struct fm_ready {
+    uint64_t fields;
+    size_t n;
+    bool weightless;               /* the field of the weight is not there */
+    struct fm_move *move;
+};
+
 struct fm_bound_rule {
     const struct fm_rule *rule;
     const struct fm_expr *when;    /* NULL: always (or decided at the declaration) */
@@ -30,7 +38,8 @@ struct fm_bound_rule {
     bool unit_computed;
     struct fm_move *plain, *checked;
     size_t plains, checkeds;
-    uint64_t need;                 /* fields of `plain`, when all of them are below 64; else 0 */
+    uint64_t need;                 /* fields of `plain`, when the class has at most 63; else 0 */
+    struct fm_ready *ready;
     struct fm_slow *slow;
     size_t slows;
     bool one;                      /* weight 1 without any expression */

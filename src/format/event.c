@@ -386,14 +386,34 @@ static void count_in(struct fm_eval *e, const struct fm_rule *rule)
     fm_account_in(e->b->builder, n);
 }
 
-/* Fields that are copied as they are: nearly always all of them are there. */
+/* The plain moves of an event with these fields. */
+static void make_ready(const struct fm_bound_rule *r, uint64_t fields)
+{
+    struct fm_ready *ready = r->ready;
+    ready->fields = fields;
+    ready->n = 0;
+    ready->weightless = false;
+    for (size_t i = 0; i < r->plains; i++) {
+        if (is_present(&fields, r->plain[i].field))
+            ready->move[ready->n++] = r->plain[i];
+        else if (r->plain[i].column == FM_COL_WEIGHT)
+            ready->weightless = true;
+    }
+}
+
+/* Fields that are copied as they are. */
 static inline void run_plain(const struct fm_eval *e, const struct fm_bound_rule *r)
 {
     struct fm_builder *builder = e->b->builder;
     const uint64_t *value = e->value, *present = e->present;
     const struct fm_move *move = r->plain, *end = move + r->plains;
-    if (FM_LIKELY(r->need != 0 && (present[0] & r->need) == r->need)) {
-        fm_row_copy(builder, move, r->plains, value);
+    if (FM_LIKELY(r->need != 0)) {
+        const struct fm_ready *ready = r->ready;
+        if (FM_UNLIKELY((present[0] & r->need) != ready->fields))
+            make_ready(r, present[0] & r->need);
+        fm_row_copy(builder, ready->move, ready->n, value);
+        if (FM_UNLIKELY(ready->weightless))
+            find(e->b, FM_DIAG_ROW_RULE);
         return;
     }
     for (; move < end; move++) {
