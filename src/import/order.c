@@ -61,85 +61,87 @@ enum fm_status fm_order_add(struct fm_order *order, uint64_t time, uint64_t plac
         run->tail = i;
         run->time = time;
     }
-    order->token[order->n++] = (struct fm_token){time, place, NIL};
+    order->token[order->n++] = (struct fm_token){time, place, NIL, (uint32_t)r};
     if (time > order->max)
         order->max = time;
     return FM_OK;
 }
 
-static bool before(const struct fm_order *order, uint32_t a, uint32_t b)
+static bool before(const struct fm_order_head *a, const struct fm_order_head *b)
 {
-    const struct fm_token *x = &order->token[order->run[a].head];
-    const struct fm_token *y = &order->token[order->run[b].head];
-    return x->time != y->time ? x->time < y->time : order->run[a].head < order->run[b].head;
+    return a->time != b->time ? a->time < b->time : a->token < b->token;
 }
 
-static void sift(struct fm_order *order, size_t i, size_t n)
+static void sift(struct fm_order_head *heap, size_t i, size_t n)
 {
-    uint32_t *heap = order->heap;
+    struct fm_order_head head = heap[i];
     for (;;) {
-        size_t least = i, left = 2 * i + 1, right = left + 1;
-        if (left < n && before(order, heap[left], heap[least]))
-            least = left;
-        if (right < n && before(order, heap[right], heap[least]))
-            least = right;
-        if (least == i)
-            return;
-        uint32_t t = heap[i];
-        heap[i] = heap[least];
-        heap[least] = t;
-        i = least;
+        size_t child = 2 * i + 1;
+        if (child >= n)
+            break;
+        if (child + 1 < n && before(&heap[child + 1], &heap[child]))
+            child++;
+        if (!before(&heap[child], &head))
+            break;
+        heap[i] = heap[child];
+        i = child;
     }
+    heap[i] = head;
 }
 
 /* Takes tokens out of the run on top of the heap for as long as it stays the earliest: with long
  * runs the heap is hardly touched. False: fn said stop. */
 static bool take_run(struct fm_order *order, uint64_t limit, size_t n, fm_order_fn *fn, void *user)
 {
-    uint32_t top = order->heap[0];
-    struct fm_order_run *run = &order->run[top];
-    uint32_t rival = NIL;
+    struct fm_order_head *heap = order->heap, *top = heap, *rival = NULL;
+    bool going;
     if (n > 1)
-        rival = order->heap[1];
-    if (n > 2 && before(order, order->heap[2], rival))
-        rival = order->heap[2];
+        rival = n > 2 && before(&heap[2], &heap[1]) ? &heap[2] : &heap[1];
     do {
-        const struct fm_token *token = &order->token[run->head];
-        uint64_t time = token->time, place = token->place;
-        fm_assert(time <= limit);
-        run->head = token->next;
+        struct fm_token *token = &order->token[top->token];
+        uint64_t time = top->time;
+        fm_assert(time <= limit && time == token->time);
+        token->run = NIL;
+        top->token = token->next;
         if (time > order->done)
             order->done = time;
-        if (!fn(user, time, place))
-            return false;
-    } while (run->head != NIL && order->token[run->head].time <= limit &&
-             (rival == NIL || before(order, top, rival)));
-    return true;
+        going = fn(user, time, token->place);
+        if (top->token == NIL)
+            break;
+        top->time = order->token[top->token].time;
+    } while (going && top->time <= limit && (rival == NULL || before(top, rival)));
+    order->run[top->run].head = top->token;
+    return going;
 }
 
-/* Deals what is left into runs again, in order of arrival; the array shrinks in place. */
-static enum fm_status compact(struct fm_order *order)
+/* Closes the gaps that taken tokens left, in the array and among the runs. The earliest are taken,
+ * so the runs that are left are those that dealing the rest again would make. */
+static void compact(struct fm_order *order)
 {
-    size_t n = order->n;
-    bool left = false;
+    size_t n = 0, runs = 0;
     for (size_t r = 0; r < order->runs; r++) {
-        /* taken tokens stand before their run's head: mark the others by a `next` that no token
-         * has, since it is the index of the very first */
-        for (uint32_t i = order->run[r].head; i != NIL; left = true) {
-            uint32_t next = order->token[i].next;
-            order->token[i].next = 0;
-            i = next;
-        }
-    }
-    order->n = order->runs = 0;
-    for (size_t i = 0; left && i < n; i++) {
-        if (order->token[i].next != 0)
+        order->heap[r].run = NIL;
+        if (order->run[r].head == NIL)
             continue;
-        enum fm_status status = fm_order_add(order, order->token[i].time, order->token[i].place);
-        if (status != FM_OK)
-            return status;
+        order->heap[r].run = (uint32_t)runs;    /* its new number */
+        order->run[runs++] = (struct fm_order_run){order->run[r].time, NIL, NIL};
     }
-    return FM_OK;
+    for (size_t i = 0; runs > 0 && i < order->n; i++) {
+        struct fm_token token = order->token[i];
+        if (token.run == NIL)
+            continue;
+        token.run = order->heap[token.run].run;
+        token.next = NIL;
+        struct fm_order_run *run = &order->run[token.run];
+        if (run->head == NIL)
+            run->head = (uint32_t)n;
+        else
+            order->token[run->tail].next = (uint32_t)n;
+        run->tail = (uint32_t)n;
+        order->token[n++] = token;
+    }
+    order->n = n;
+    order->runs = runs;
 }
 
 enum fm_status fm_order_flush(struct fm_order *order, uint64_t limit, fm_order_fn *fn, void *user,
@@ -152,23 +154,27 @@ enum fm_status fm_order_flush(struct fm_order *order, uint64_t limit, fm_order_f
     if (!fm_grow(order->mem, (void **)&order->heap, &order->heap_cap, order->runs + 1,
                  sizeof *order->heap))
         return FM_NOMEM;
-    for (size_t r = 0; r < order->runs; r++)
-        if (order->token[order->run[r].head].time <= limit)
-            order->heap[n++] = (uint32_t)r;
+    for (size_t r = 0; r < order->runs; r++) {
+        uint32_t head = order->run[r].head;
+        uint64_t time = order->token[head].time;
+        if (time <= limit)
+            order->heap[n++] = (struct fm_order_head){time, head, (uint32_t)r};
+    }
     if (n == 0)
         return FM_OK;
-    for (size_t i = n / 2 + 1; i-- > 0;)
-        sift(order, i, n);
+    for (size_t i = n / 2; i-- > 0;)
+        sift(order->heap, i, n);
     while (n > 0 && going) {
         going = take_run(order, limit, n, fn, user);
-        struct fm_order_run *run = &order->run[order->heap[0]];
-        if (run->head == NIL || order->token[run->head].time > limit)
+        if (order->heap[0].token == NIL || order->heap[0].time > limit)
             order->heap[0] = order->heap[--n];
-        sift(order, 0, n);
+        if (n > 1)
+            sift(order->heap, 0, n);
     }
     if (whole != NULL)
         *whole = going;
-    return compact(order);
+    compact(order);
+    return FM_OK;
 }
 
 uint64_t fm_order_half(const struct fm_order *order)

@@ -20,12 +20,17 @@
 struct fm_token {
     uint64_t time;
     uint64_t place;     /* the importer's own: an offset, or block and offset */
-    uint32_t next;      /* in its run; order.c only */
+    uint32_t next, run; /* in its run, and which; order.c only */
 };
 
 struct fm_order_run {
-    uint64_t time;      /* of its last token, while tokens are added */
+    uint64_t time;      /* of its last token */
     uint32_t head, tail;
+};
+
+struct fm_order_head {  /* a run in the heap: its first token */
+    uint64_t time;
+    uint32_t token, run;
 };
 
 struct fm_order {
@@ -34,7 +39,7 @@ struct fm_order {
     size_t n, cap;
     struct fm_order_run *run;   /* latest end first */
     size_t runs, run_cap;
-    uint32_t *heap;             /* runs by their head, while merging */
+    struct fm_order_head *heap; /* runs by their head, while merging */
     size_t heap_cap;
     uint64_t max;               /* latest time ever added */
     uint64_t done;              /* latest time ever taken */
