@@ -12,6 +12,8 @@
 
 #include "util/error.h"
 
+#include <math.h>
+
 #include <stdlib.h>
 
 struct item {
@@ -455,6 +457,28 @@ static uint32_t new_rest(struct limiter *l, uint32_t like)
     return name_rest(l, row) ? row : FM_NONE;
 }
 
+/* The sum of two shares of one total: of their numerators, which are whole, so that 10 % and 5 % are
+ * 15 % to the last digit. */
+static double add_shares(const struct fm_table *t, const char *of, double a, double b)
+{
+    fm_i128 base = strcmp(of, "all") == 0 ? t->all : t->selected;
+    double total = (double)base;
+
+    if (base <= 0 || base >= (fm_i128)1 << 53)
+        return a + b;
+    return (rint(a * total) + rint(b * total)) / total;
+}
+
+static double add_cells(const struct fm_table *t, size_t c, uint32_t rest, uint32_t row)
+{
+    const struct fm_cells *cells = &t->cells[c];
+    double before = cells->valid[rest] ? cells->f[rest] : 0;
+
+    if (t->schema->column[c].share)
+        return add_shares(t, t->schema->column[c].of, before, cells->f[row]);
+    return before + cells->f[row];
+}
+
 static bool fold(struct limiter *l, struct slice *s, uint32_t row)
 {
     struct fm_table *t = l->t;
@@ -474,8 +498,7 @@ static bool fold(struct limiter *l, struct slice *s, uint32_t row)
             fm_table_int(t, s->rest, c,
                          (cells->valid[s->rest] ? cells->i[s->rest] : 0) + cells->i[row]);
         else if (cells->f != NULL)
-            fm_table_f64(t, s->rest, c,
-                         (cells->valid[s->rest] ? cells->f[s->rest] : 0) + cells->f[row]);
+            fm_table_f64(t, s->rest, c, add_cells(t, c, s->rest, row));
     }
     return true;
 }

@@ -252,6 +252,8 @@ static enum fm_status run_step(struct run *r, const struct fm_step *step, struct
         r->failed |= status == FM_GATE;
         return status == FM_GATE ? FM_OK : status;
     default:
+        r->table.selected = r->totals.selected;
+        r->table.all = r->totals.all;
         if (!r->table.sorted)
             status = fm_table_sort(&r->table, NULL, 0, err);
         return status != FM_OK
