@@ -172,15 +172,16 @@ static bool read_header(struct fm_perf *perf, const unsigned char *data, size_t 
     return true;
 }
 
-/* The ids of an event: u64 each, at most as many in all as the file has room for. */
-static bool read_ids(struct fm_perf *perf, size_t event, uint64_t offset, uint64_t size,
-                     uint64_t file_size, uint64_t *budget)
+/* The ids of an event, which the two numbers at `field` say where: u64 each, at most as many in all
+ * as the file has room for. */
+static bool read_ids(struct fm_perf *perf, size_t event, uint64_t field, uint64_t offset,
+                     uint64_t size, uint64_t file_size, uint64_t *budget)
 {
     unsigned char buf[4096];
     if (offset > file_size || size > file_size - offset || size > *budget) {
-        fm_perf_damage(perf, FM_DIAG_HEADER_FIELD, FM_FORMAT, offset,
-                       "ids of event %zu: needed %llu bytes, %llu left", event,
-                       (unsigned long long)size,
+        fm_perf_damage(perf, FM_DIAG_HEADER_FIELD, FM_FORMAT, field,
+                       "ids of event %zu at %llu: needed %llu bytes, %llu left", event,
+                       (unsigned long long)offset, (unsigned long long)size,
                        (unsigned long long)(offset < file_size ? file_size - offset : 0));
         return true;
     }
@@ -232,8 +233,8 @@ static bool read_attrs(struct fm_perf *perf, const struct header *h, uint64_t fi
             break;
         uint64_t ids = fm_cursor_u64(&c), ids_size = fm_cursor_u64(&c);
         struct fm_perf_event *event = fm_perf_add_event(perf, &attr);
-        if (event == NULL || !read_ids(perf, (size_t)(event - perf->events.event), ids, ids_size,
-                                       file_size, &budget))
+        if (event == NULL || !read_ids(perf, (size_t)(event - perf->events.event),
+                                       at + size - 16, ids, ids_size, file_size, &budget))
             return false;
     }
     return true;
