@@ -350,18 +350,18 @@ bool fm_perf_feature(struct fm_perf *perf, unsigned bit, const unsigned char *da
     return going;
 }
 
-/* Reads one section and hands it over. */
-static bool section(struct fm_perf *perf, unsigned bit, uint64_t offset, uint64_t size,
-                    uint64_t file_size)
+/* Reads one section, which the table says at `field` where to find, and hands it over. */
+static bool section(struct fm_perf *perf, unsigned bit, uint64_t field, uint64_t offset,
+                    uint64_t size, uint64_t file_size)
 {
     size_t got = 0;
     uint64_t end = fm_add_sat_u64(offset, size);
     if (size == 0)
         return true;
     if (end > file_size || size > SECTION_MAX) {
-        fm_perf_damage(perf, FM_DIAG_FEATURE_BAD, FM_TRUNCATED, offset,
-                       "feature section %u: needed %llu bytes, %llu left", bit,
-                       (unsigned long long)size,
+        fm_perf_damage(perf, FM_DIAG_FEATURE_BAD, FM_TRUNCATED, field,
+                       "feature section %u at %llu: needed %llu bytes, %llu left", bit,
+                       (unsigned long long)offset, (unsigned long long)size,
                        (unsigned long long)(offset < file_size ? file_size - offset : 0));
         return true;
     }
@@ -395,7 +395,7 @@ bool fm_perf_features(struct fm_perf *perf, uint64_t table, uint64_t file_size)
         }
         fm_cursor_init(&c, entry, sizeof entry, table, perf->swap);
         uint64_t offset = fm_cursor_u64(&c), size = fm_cursor_u64(&c);
-        if (!section(perf, bit, offset, size, file_size))
+        if (!section(perf, bit, table, offset, size, file_size))
             return false;
         table += sizeof entry;
     }
