@@ -457,8 +457,8 @@ static uint32_t new_rest(struct limiter *l, uint32_t like)
     return name_rest(l, row) ? row : FM_NONE;
 }
 
-/* The sum of two shares of one total: of their numerators, which are whole, so that 10 % and 5 % are
- * 15 % to the last digit. */
+/* The sum of two shares of one total: of their numerators, which are whole, so that 10 % and 5 %
+ * are 15 % to the last digit. */
 static double add_shares(const struct fm_table *t, const char *of, double a, double b)
 {
     fm_i128 base = strcmp(of, "all") == 0 ? t->all : t->selected;

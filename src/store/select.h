@@ -88,8 +88,8 @@ const struct fm_frame_row *fm_selection_frame(const struct fm_selection *sel, fm
 size_t fm_selection_frames(const struct fm_selection *sel);
 uint32_t fm_selection_node(const struct fm_selection *sel, bool valid, uint64_t stack);
 
-/* The failure for a label that the mapping knows and that nothing named at import: it has no values,
- * and null would be a lie. Returns FM_CONFIG. */
+/* The failure for a label that the mapping knows and that nothing named at import: it has no
+ * values, and null would be a lie. Returns FM_CONFIG. */
 enum fm_status fm_column_not_imported(const struct fm_store *store, fm_column col,
                                       struct fm_error *err);
 

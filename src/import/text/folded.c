@@ -404,8 +404,8 @@ static enum fm_status import_folded(struct fm_import *import, struct fm_error *e
 
 /* ----------------------------------------------------------------- probe */
 
-/* Whole lines that end in a count, against those that do not. Many texts have some lines that end in
- * a number (protobuf text, tables): without any ';' every line must, with some most of them. */
+/* Whole lines that end in a count, against those that do not. Many texts have some lines that end
+ * in a number (protobuf text, tables): without any ';' every line must, with some most of them. */
 static unsigned probe_folded(const unsigned char *data, size_t n, bool whole,
                              struct fm_input *input)
 {
