@@ -31,7 +31,8 @@ void fm_perf_machine_init(struct fm_perf_machine *m, struct fm_builder *builder)
     m->guest = fm_perf_tree_new(&m->maps);
     m->kernel = FM_PERF_NO_MAP;
     m->unknown = FM_NONE;
-    m->last_thread = FM_NONE;
+    for (size_t i = 0; i < FM_PERF_RECENT; i++)
+        m->recent[i] = FM_NONE;
 }
 
 void fm_perf_machine_release(struct fm_perf_machine *m)
@@ -113,7 +114,7 @@ static struct fm_perf_thread *add_thread(struct fm_perf_machine *m, int32_t pid,
     if (!fresh)
         incarnation = m->thread[*number].incarnation + 1;
     *number = m->threads++;
-    m->last_thread = FM_NONE;
+    m->recent[(uint32_t)tid % FM_PERF_RECENT] = (uint32_t)*number;
     m->thread[*number] = (struct fm_perf_thread){
         .pid = pid, .tid = tid, .process = (uint32_t)(process - m->process),
         .incarnation = incarnation, .since = INT64_MIN, .row = FM_NONE};
@@ -124,12 +125,12 @@ static struct fm_perf_thread *add_thread(struct fm_perf_machine *m, int32_t pid,
 
 struct fm_perf_thread *fm_perf_machine_thread(struct fm_perf_machine *m, int32_t pid, int32_t tid)
 {
-    uint64_t key = thread_key(pid, tid);
-    if (FM_LIKELY(m->last_thread != FM_NONE && m->last_key == key &&
-                  m->thread[m->last_thread].pid == pid))
-        return &m->thread[m->last_thread];
-    const uint64_t *number = fm_map_find(&m->by_tid, key);
-    struct fm_perf_thread *thread = number != NULL ? &m->thread[*number] : NULL;
+    struct fm_perf_thread *thread = fm_perf_machine_recent(m, pid, tid);
+    if (FM_LIKELY(thread != NULL))
+        return thread;
+    const uint64_t *number = fm_map_find(&m->by_tid, thread_key(pid, tid));
+    if (number != NULL)
+        thread = &m->thread[*number];
     if (thread != NULL && thread->pid == -1 && pid != -1) {
         struct fm_perf_process *process = find_process(m, pid);
         if (process == NULL)
@@ -141,10 +142,8 @@ struct fm_perf_thread *fm_perf_machine_thread(struct fm_perf_machine *m, int32_t
     }
     if (thread == NULL || (thread->pid != pid && pid != -1))
         thread = add_thread(m, pid, tid);
-    if (thread != NULL) {
-        m->last_key = key;
-        m->last_thread = (uint32_t)(thread - m->thread);
-    }
+    if (thread != NULL)
+        m->recent[(uint32_t)tid % FM_PERF_RECENT] = (uint32_t)(thread - m->thread);
     return thread;
 }
 

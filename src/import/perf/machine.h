@@ -58,6 +58,8 @@ struct fm_perf_file {       /* what was last seen at a path */
     uint32_t generation;
 };
 
+#define FM_PERF_RECENT 64u
+
 struct fm_perf_machine {
     struct fm_mem *mem;
     struct fm_builder *builder;
@@ -79,8 +81,7 @@ struct fm_perf_machine {
     uint64_t contexts, kernel_epoch;
     uint64_t recorder_ns;           /* mount namespace of the recorder; 0 unknown */
     fm_module unknown;              /* "[unknown]"; FM_NONE until needed */
-    uint64_t last_key;              /* of the thread found last */
-    uint32_t last_thread;
+    uint32_t recent[FM_PERF_RECENT];    /* threads found last, by tid; FM_NONE none */
 };
 
 /* A mapping record. */
@@ -103,6 +104,15 @@ void fm_perf_machine_release(struct fm_perf_machine *m);
 /* All functions that return a pointer or bool give NULL or false only without memory. Pointers are
  * valid until the next call that may make one. Times are ns, INT64_MIN when unknown. */
 struct fm_perf_thread *fm_perf_machine_thread(struct fm_perf_machine *m, int32_t pid, int32_t tid);
+/* The same when it was asked for lately, else NULL; makes and changes nothing. */
+static inline struct fm_perf_thread *fm_perf_machine_recent(const struct fm_perf_machine *m,
+                                                            int32_t pid, int32_t tid)
+{
+    uint32_t number = m->recent[(uint32_t)tid % FM_PERF_RECENT];
+    if (number == FM_NONE || m->thread[number].tid != tid || m->thread[number].pid != pid)
+        return NULL;
+    return &m->thread[number];
+}
 /* The thread's row in the store, made when needed; its comm is set to what is known of it. */
 bool fm_perf_machine_row(struct fm_perf_machine *m, struct fm_perf_thread *thread);
 /* A sample in user mode: an exec is over, nothing of the program before can be met any more. */
