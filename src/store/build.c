@@ -215,7 +215,28 @@ fm_frame fm_builder_node_frame(const struct fm_builder *b, fm_node node)
 
 fm_node *fm_builder_chain(struct fm_builder *b, uint64_t context, const void *words, size_t n)
 {
-    return fm_chains_find(&b->chains, context, words, n);
+    return fm_chains_find(&b->chains, fm_chains_hash(context, words, n), context, words, n);
+}
+
+uint32_t fm_builder_chain_hash(uint64_t context, const void *words, size_t n)
+{
+    return fm_chains_hash(context, words, n);
+}
+
+fm_node *fm_builder_chain_hashed(struct fm_builder *b, uint32_t hash, uint64_t context,
+                                 const void *words, size_t n)
+{
+    return fm_chains_find(&b->chains, hash, context, words, n);
+}
+
+void fm_builder_chain_near(const struct fm_builder *b, uint32_t hash)
+{
+    fm_chains_near(&b->chains, hash);
+}
+
+void fm_builder_chain_nearer(const struct fm_builder *b, uint32_t hash)
+{
+    fm_chains_nearer(&b->chains, hash);
 }
 
 /* ------------------------------------------------- rows that exist, links */

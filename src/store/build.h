@@ -92,6 +92,16 @@ fm_frame fm_builder_node_frame(const struct fm_builder *builder, fm_node node);
  */
 fm_node *fm_builder_chain(struct fm_builder *builder, uint64_t context, const void *words,
                           size_t n);
+/*
+ * The same in steps, for importers that know some events ahead which chain will come: memory far
+ * away is most of what the look-up costs. The hash; its place in the table is fetched (near); some
+ * events later the chain itself (nearer); the look-up. Fetching is a hint and never wrong.
+ */
+uint32_t fm_builder_chain_hash(uint64_t context, const void *words, size_t n);
+void fm_builder_chain_near(const struct fm_builder *builder, uint32_t hash);
+void fm_builder_chain_nearer(const struct fm_builder *builder, uint32_t hash);
+fm_node *fm_builder_chain_hashed(struct fm_builder *builder, uint32_t hash, uint64_t context,
+                                 const void *words, size_t n);
 
 /* Threads: unique by (source, pid, tid, incarnation) or text id. */
 fm_thread fm_builder_thread(struct fm_builder *builder, int64_t pid, int64_t tid,

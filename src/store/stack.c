@@ -106,6 +106,7 @@ out:
 #define LAST ((uint32_t)1 << LAST_BITS)
 #define WORDS_MAX ((uint32_t)1 << 30)
 #define MAP_BYTES ((size_t)2 << 20)
+#define NEAR_LINES 3u       /* cache lines of a record: 22 words */
 
 /* Segment of a word number, *at = its place there, *words = the segment's size. */
 static unsigned segment_of(uint32_t word, uint32_t *at, uint32_t *words)
@@ -199,8 +200,9 @@ static inline uint64_t chain_mix(uint64_t h, uint64_t w)
 
 /* All words count (deep recursion differs far from its leaf); four lanes hide the multiplications:
  * half the time of XXH3 for 20 words. Equality is decided by comparing, not by this. */
-static uint32_t chain_hash(uint64_t context, const unsigned char *p, size_t n)
+uint32_t fm_chains_hash(uint64_t context, const void *words, size_t n)
 {
+    const unsigned char *p = words;
     uint64_t a = context, b = n, c = 0x6a09e667f3bcc908u, d = 0xbb67ae8584caa73bu, w[4];
     size_t i = 0;
 
@@ -219,9 +221,30 @@ static uint32_t chain_hash(uint64_t context, const unsigned char *p, size_t n)
     return fm_index_fold(fm_mix(a, a >> 29));
 }
 
-fm_node *fm_chains_find(struct fm_chains *chains, uint64_t context, const void *words, size_t n)
+/* Two steps, because the second needs what the first fetches. */
+void fm_chains_near(const struct fm_chains *chains, uint32_t hash)
 {
-    uint32_t hash = chain_hash(context, words, n);
+    if (chains->index.slots != 0)
+        __builtin_prefetch(&chains->index.slot[hash & (chains->index.slots - 1)]);
+}
+
+void fm_chains_nearer(const struct fm_chains *chains, uint32_t hash)
+{
+    uint32_t at32, size;
+    size_t at;
+    uint32_t word = fm_index_first(&chains->index, hash, &at);
+
+    if (word == FM_NONE)
+        return;
+    unsigned k = segment_of(word, &at32, &size);
+    const uint64_t *record = chains->segment[k] + at32;
+    for (size_t line = 0; line < NEAR_LINES; line++)
+        __builtin_prefetch(record + 8 * line);
+}
+
+fm_node *fm_chains_find(struct fm_chains *chains, uint32_t hash, uint64_t context,
+                        const void *words, size_t n)
+{
     uint32_t word, at32, size;
     uint64_t *record;
     size_t at;

@@ -46,7 +46,11 @@ struct fm_chains {
 
 void fm_chains_init(struct fm_chains *chains, struct fm_mem *mem);
 void fm_chains_release(struct fm_chains *chains);
-/* See fm_builder_chain(). */
-fm_node *fm_chains_find(struct fm_chains *chains, uint64_t context, const void *words, size_t n);
+/* See fm_builder_chain() and those after it. */
+uint32_t fm_chains_hash(uint64_t context, const void *words, size_t n);
+fm_node *fm_chains_find(struct fm_chains *chains, uint32_t hash, uint64_t context,
+                        const void *words, size_t n);
+void fm_chains_near(const struct fm_chains *chains, uint32_t hash);
+void fm_chains_nearer(const struct fm_chains *chains, uint32_t hash);
 
 #endif

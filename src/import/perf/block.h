@@ -58,6 +58,12 @@ void fm_perf_blocks_close(struct fm_perf_blocks *blocks, size_t index);
 /* The bytes of a block, read again when needed; valid until another block is asked for. */
 enum fm_status fm_perf_blocks_data(struct fm_perf_blocks *blocks, size_t index,
                                    const unsigned char **data, struct fm_error *err);
+/* The bytes of a block when they are at hand, else NULL. */
+static inline const unsigned char *fm_perf_blocks_peek(const struct fm_perf_blocks *blocks,
+                                                       size_t index)
+{
+    return blocks->block[index].data;
+}
 /* One waiting record less. */
 void fm_perf_blocks_done(struct fm_perf_blocks *blocks, size_t index);
 

@@ -96,7 +96,9 @@ fm_node fm_perf_stack(struct fm_perf *perf, uint32_t process, unsigned tag, cons
     struct fm_perf_machine *m = &perf->machine;
     uint64_t context = fm_perf_machine_context(m, &m->process[process]) * 16 + tag;
     uint64_t odd = 0;
-    fm_node *place = fm_builder_chain(perf->builder, context, words, n);
+    bool hashed = perf->now.chain == words && perf->now.context == context;
+    uint32_t hash = hashed ? perf->now.hash : fm_builder_chain_hash(context, words, n);
+    fm_node *place = fm_builder_chain_hashed(perf->builder, hash, context, words, n);
     if (FM_LIKELY(place != NULL && *place != FM_NONE))
         return *place;
     fm_node stack = make_stack(perf, process, tag, words, n, &odd);

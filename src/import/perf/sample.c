@@ -545,6 +545,31 @@ bool fm_perf_sample(struct fm_perf *perf, const unsigned char *p, size_t n)
     return add_row(perf, event, &s);
 }
 
+void fm_perf_sample_ahead(const struct fm_perf *perf, const unsigned char *p, size_t n,
+                          struct fm_perf_ahead *ahead)
+{
+    const struct fm_perf_event *event = perf->events.event;
+    ahead->chain = NULL;
+    if (perf->events.n == 0 || !perf->events.same_layout || perf->swap ||
+        fm_load_u32(p) != FM_PERF_R_SAMPLE || event->tid == FM_PERF_NO_FIELD ||
+        (event->attr.sample_type & (FM_PERF_CALLCHAIN | FM_PERF_READ)) != FM_PERF_CALLCHAIN ||
+        n < event->body + 8u)
+        return;
+    const unsigned char *chain = p + event->body + 8;
+    uint64_t words = fm_load_u64(p + event->body);
+    if (words == 0 || words > (n - event->body - 8) / 8)
+        return;
+    const struct fm_perf_thread *thread =
+        fm_perf_machine_recent(&perf->machine, (int32_t)fm_load_u32(p + event->tid),
+                               (int32_t)fm_load_u32(p + event->tid + 4));
+    if (thread == NULL)
+        return;
+    ahead->context = perf->machine.process[thread->process].context * 16 + FM_PERF_CHAIN;
+    ahead->hash = fm_builder_chain_hash(ahead->context, chain, (size_t)words);
+    ahead->chain = chain;
+    fm_builder_chain_near(perf->builder, ahead->hash);
+}
+
 void fm_perf_samples_finish(struct fm_perf *perf)
 {
     fm_perf_waiting_finish(perf);

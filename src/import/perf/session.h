@@ -68,6 +68,15 @@ struct fm_perf_waiting {
     uint64_t offset;
 };
 
+/* A record whose turn is near, and what its chain will be looked up by: see stream.c. */
+struct fm_perf_ahead {
+    uint64_t place;
+    uint64_t context;
+    const void *chain;              /* NULL: not known */
+    uint32_t hash;
+};
+#define FM_PERF_AHEAD 8u
+
 struct fm_perf {
     struct fm_ctx *ctx;
     struct fm_import *import;
@@ -91,8 +100,12 @@ struct fm_perf {
     uint64_t clock_wall, clock_at;
     bool has_clock;
 
+    struct fm_perf_ahead ahead[FM_PERF_AHEAD];  /* a ring */
+    size_t ahead_in, ahead_out;
+
     /* the record being delivered */
     uint64_t offset;
+    struct fm_perf_ahead now;
 
     uint64_t *words;                /* scratch of chains */
     size_t word_cap;
@@ -156,6 +169,10 @@ const char *fm_perf_record_name(uint32_t type);
 
 /* sample.c */
 bool fm_perf_sample(struct fm_perf *perf, const unsigned char *p, size_t n);
+/* Finds out what the chain of the record at p will be looked up by, as far as that can be said
+ * without changing anything; hints only. */
+void fm_perf_sample_ahead(const struct fm_perf *perf, const unsigned char *p, size_t n,
+                          struct fm_perf_ahead *ahead);
 void fm_perf_samples_finish(struct fm_perf *perf);
 
 /* chain.c */

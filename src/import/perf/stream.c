@@ -20,6 +20,10 @@
  *
  *     |83, -, - | total | piece 1 ...|83, 0, 16+n2 | - | piece 2 ...|83, 0, 16+n3 | - | ... |
  *
+ * Memory far away is most of what a chain's look-up costs. So records wait in a ring once more when
+ * their turn has come: on entering, the place of their chain in the store's table is fetched, half
+ * way through the chain found there, and at the end it is looked up.
+ *
  * A record whose size is impossible ends the stream: nothing says where the next one begins.
  */
 #include "import/perf/session.h"
@@ -54,26 +58,47 @@ void fm_perf_stream_release(struct fm_perf *perf, struct fm_perf_stream *stream)
 
 /* ------------------------------------------------------------------- delivery */
 
-static bool deliver_token(void *user, uint64_t time, uint64_t place)
+static uint16_t size_at(const struct fm_perf *perf, const unsigned char *p)
 {
-    struct fm_perf *perf = user;
-    size_t block = (size_t)(place >> FM_PERF_BLOCK_BITS);
-    size_t at = (size_t)(place & (FM_PERF_BLOCK - 1));
+    return (uint16_t)(perf->swap ? p[6] << 8 | p[7] : p[6] | p[7] << 8);
+}
+
+/* The record whose turn has come. */
+static bool deliver_oldest(struct fm_perf *perf)
+{
+    perf->now = perf->ahead[perf->ahead_out++ % FM_PERF_AHEAD];
+    size_t block = (size_t)(perf->now.place >> FM_PERF_BLOCK_BITS);
+    size_t at = (size_t)(perf->now.place & (FM_PERF_BLOCK - 1));
     const unsigned char *data;
-    (void)time;
     enum fm_status status = fm_perf_blocks_data(&perf->blocks, block, &data, perf->err);
     if (FM_UNLIKELY(status != FM_OK))
         return fm_perf_fail(perf, status);
-    struct fm_cursor c;
-    fm_cursor_init(&c, data + at, 8, 0, perf->swap);
-    fm_cursor_skip(&c, 6);
-    size_t n = fm_cursor_u16(&c);
     uint64_t offset = perf->blocks.block[block].offset;
     if (perf->blocks.block[block].linear)
         offset += at;
-    bool going = fm_perf_deliver(perf, data + at, n, offset);
+    bool going = fm_perf_deliver(perf, data + at, size_at(perf, data + at), offset);
     fm_perf_blocks_done(&perf->blocks, block);
     return going;
+}
+
+/* Records come in their order, and are delivered some records later. */
+static bool deliver_token(void *user, uint64_t time, uint64_t place)
+{
+    struct fm_perf *perf = user;
+    struct fm_perf_ahead *ahead = &perf->ahead[perf->ahead_in++ % FM_PERF_AHEAD];
+    const unsigned char *data =
+        fm_perf_blocks_peek(&perf->blocks, (size_t)(place >> FM_PERF_BLOCK_BITS));
+    (void)time;
+    ahead->place = place;
+    ahead->chain = NULL;
+    if (FM_LIKELY(data != NULL)) {
+        const unsigned char *p = data + (place & (FM_PERF_BLOCK - 1));
+        fm_perf_sample_ahead(perf, p, size_at(perf, p), ahead);
+    }
+    ahead = &perf->ahead[(perf->ahead_in + FM_PERF_AHEAD / 2) % FM_PERF_AHEAD];
+    if (ahead->chain != NULL)
+        fm_builder_chain_nearer(perf->builder, ahead->hash);
+    return perf->ahead_in - perf->ahead_out < FM_PERF_AHEAD || deliver_oldest(perf);
 }
 
 bool fm_perf_flush(struct fm_perf *perf, uint64_t limit)
@@ -82,6 +107,9 @@ bool fm_perf_flush(struct fm_perf *perf, uint64_t limit)
     enum fm_status status = fm_order_flush(&perf->order, limit, deliver_token, perf, &whole);
     if (status != FM_OK)
         return fm_perf_fail(perf, status);
+    while (whole && perf->ahead_out != perf->ahead_in)
+        whole = deliver_oldest(perf);
+    perf->now.chain = NULL;
     return whole && fm_builder_status(perf->builder) == FM_OK
                ? true
                : fm_perf_fail(perf, fm_builder_status(perf->builder));
