@@ -187,11 +187,14 @@ bool output_close(struct output *output, bool keep)
 
 /* --------------------------------------------------------- standard output */
 
+/* Past stdio, which forgets why a write failed: the caller has the reason, and stdout_done() finds
+ * nothing left over. */
 static int write_stdout(void *user, const void *data, size_t n)
 {
+    int fd = STDOUT_FILENO;
+
     (void)user;
-    errno = 0;
-    return fwrite(data, 1, n, stdout) == n ? 0 : errno ? errno : EIO;
+    return fflush(stdout) == 0 ? write_fd(&fd, data, n) : errno;
 }
 
 const struct fm_sink stdout_sink = {write_stdout, NULL};
