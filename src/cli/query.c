@@ -46,6 +46,8 @@ static int run(struct cli *cli, struct fm_query *query, struct fm_store *store)
     if (status != FM_OK) {
         print_errors(query, &err);
         code = status_exit(status);
+    } else {
+        fputs(fm_query_errors(query), stderr); /* warnings */
     }
     if (result) {
         struct fm_error write_err = {0};

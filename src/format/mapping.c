@@ -216,15 +216,7 @@ static struct fm_expr *text_part(struct fm_rules_parser *p, const char *s, size_
 static struct fm_expr *expr_part(struct fm_rules_parser *p, const struct fm_yaml_node *node,
                                  size_t from, size_t to)
 {
-    /* Blanks in front keep the places of messages true: the parser counts from the text's start. */
-    char *text = fm_arena_alloc(&p->m->arena, to + 1);
-    if (!text) {
-        p->nomem = true;
-        return NULL;
-    }
-    memset(text, ' ', from);
-    memcpy(text + from, node->text + from, to - from);
-    return fm_expr_parse(&p->m->arena, node, text, to, &p->names, p->log);
+    return fm_expr_parse(&p->m->arena, node, node->text + from, to - from, &p->names, p->log);
 }
 
 /* "a${x}b", "$${" for "${", and exactly "$class", "$key". */

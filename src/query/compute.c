@@ -175,6 +175,12 @@ static bool compile_message(struct fm_compile *c, struct fm_check *check,
         const char *end;
         if (s[i] != '$' || s[i + 1] != '{')
             continue;
+        if (i > from && s[i - 1] == '$') { /* $${ is a literal ${ */
+            if (i - 1 > from && add_piece(c, &link, s + from, i - 1 - from) == NULL)
+                return false;
+            from = i;
+            continue;
+        }
         end = memchr(s + i, '}', n - i);
         if (end == NULL)
             break;

@@ -447,7 +447,7 @@ static bool add_measure(struct context *x, const char *name, const struct fm_yam
         return false;
     if (s.unknown)
         return true;
-    expr = fm_expr_parse(c->arena, s.text == at->text ? at : NULL, s.text, s.n, &names, c->log);
+    expr = fm_expr_parse(c->arena, at, s.text, s.n, &names, c->log);
     if (expr == NULL || !lower(x, expr))
         return false;
     if (name == NULL)

@@ -330,9 +330,7 @@ struct fm_expr *fm_compile_expr(struct fm_compile *c, enum fm_scope scope,
     names.list = fm_operand_names(c, scope, &names.lists);
     if (names.list == NULL)
         return NULL;
-    if (s->text == s->at->text)
-        return fm_expr_parse(c->arena, s->at, NULL, 0, &names, c->log);
-    return fm_expr_parse(c->arena, NULL, s->text, s->n, &names, c->log);
+    return fm_expr_parse(c->arena, s->at, s->text, s->n, &names, c->log);
 }
 
 void fm_compile_release(struct fm_compile *c)

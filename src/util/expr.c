@@ -23,6 +23,7 @@ enum token {
 struct parser {
     struct fm_arena *arena;
     const struct fm_yaml_node *at;
+    bool written;                  /* s points into the text of at */
     const char *s;
     size_t n;
     const struct fm_expr_names *names;
@@ -51,10 +52,10 @@ static void fail_at(struct parser *p, enum fm_yaml_class class, size_t from, siz
     p->failed = true;
     struct fm_yaml_log *log = fm_yaml_as(p->log, class);
     size_t len = to > from ? to - from : 1;
-    if (p->at)
-        fm_yaml_error_at(log, p->at, from, len, "%s", text);
+    if (p->written)
+        fm_yaml_error_at(log, p->at, (size_t)(p->s - p->at->text) + from, len, "%s", text);
     else
-        fm_yaml_error_text(log, p->s, p->n, from, len, "%s", text);
+        fm_yaml_error_text(log, p->at, p->s, p->n, from, len, "%s", text);
 }
 
 static void fail(struct parser *p, const char *text)
@@ -670,6 +671,13 @@ static struct fm_expr *parse_expr(struct parser *p)
     return e;
 }
 
+/* The text stands in the file as it is: it points into the scalar. */
+static bool is_part(const struct fm_yaml_node *at, const char *s, size_t n)
+{
+    uintptr_t whole = (uintptr_t)at->text, part = (uintptr_t)s;
+    return part >= whole && part - whole <= at->n && n <= at->n - (part - whole);
+}
+
 struct fm_expr *fm_expr_parse(struct fm_arena *arena, const struct fm_yaml_node *at,
                               const char *text, size_t n, const struct fm_expr_names *names,
                               struct fm_yaml_log *log)
@@ -684,6 +692,7 @@ struct fm_expr *fm_expr_parse(struct fm_arena *arena, const struct fm_yaml_node 
         p.s = at->text;
         p.n = at->n;
     }
+    p.written = at && is_part(at, p.s, p.n);
     lex(&p);
     struct fm_expr *e = parse_expr(&p);
     if (e && !p.failed && p.token != T_END)

@@ -121,9 +121,10 @@ struct fm_expr_names {
     size_t lists;
 };
 
-/* Parses `text` of n bytes, which is the text of the scalar `at` (text == NULL: all of it), or,
- * with at == NULL, stands in no file. Errors go to log with the place inside the scalar. NULL on
- * any error, and when memory runs out (log->first has FM_NOMEM then). */
+/* Parses `text` of n bytes, which points into the text of the scalar `at` (text == NULL: all of
+ * it), or is what that became by substitution, or, with at == NULL, stands in no file. Errors go to
+ * log with the place inside the scalar. NULL on any error, and when memory runs out (log->first has
+ * FM_NOMEM then). */
 struct fm_expr *fm_expr_parse(struct fm_arena *arena, const struct fm_yaml_node *at,
                               const char *text, size_t n, const struct fm_expr_names *names,
                               struct fm_yaml_log *log);

@@ -438,6 +438,10 @@ enum fm_status fm_yaml_parse(struct fm_arena *arena, const char *name, const cha
         fm_error_nomem(&log->first);
         return FM_NOMEM;
     }
+    if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* the byte order mark of editors */
+        text += 3;
+        size -= 3;
+    }
     f->text = text;
     f->size = size;
     *file = f;

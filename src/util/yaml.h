@@ -122,9 +122,11 @@ void fm_yaml_error_key(struct fm_yaml_log *log, const struct fm_yaml_pair *at, c
                        ...) FM_PRINTF(3, 4);
 void fm_yaml_error_at(struct fm_yaml_log *log, const struct fm_yaml_node *at, size_t offset,
                       size_t len, const char *fmt, ...) FM_PRINTF(5, 6);
-/* An error in a text that stands in no file (an option): the excerpt is the text itself. */
-void fm_yaml_error_text(struct fm_yaml_log *log, const char *text, size_t n, size_t offset,
-                        size_t len, const char *fmt, ...) FM_PRINTF(6, 7);
+/* An error in a text that does not stand in the file like this (an option; what a scalar became by
+ * substitution): the excerpt is the text itself, the place is that of `at`, which may be NULL. */
+void fm_yaml_error_text(struct fm_yaml_log *log, const struct fm_yaml_node *at, const char *text,
+                        size_t n, size_t offset, size_t len, const char *fmt, ...)
+    FM_PRINTF(7, 8);
 void fm_yaml_warn(struct fm_yaml_log *log, const struct fm_yaml_node *at, const char *fmt, ...)
     FM_PRINTF(3, 4);
 /* "note: …" line under the last message. */

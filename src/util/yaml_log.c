@@ -405,17 +405,20 @@ void fm_yaml_error_at(struct fm_yaml_log *log, const struct fm_yaml_node *at, si
     va_end(ap);
 }
 
-void fm_yaml_error_text(struct fm_yaml_log *log, const char *text, size_t n, size_t offset,
-                        size_t len, const char *fmt, ...)
+void fm_yaml_error_text(struct fm_yaml_log *log, const struct fm_yaml_node *at, const char *text,
+                        size_t n, size_t offset, size_t len, const char *fmt, ...)
 {
-    struct place place = {.line_text = text, .line_n = n, .at = FM_MIN(offset, n)};
+    struct place place = node_place(log, at);
+    place.line_text = text;
+    place.line_n = n;
+    place.at = FM_MIN(offset, n);
     place.mark = fm_utf8_width(text + place.at, FM_MIN(len, n - place.at));
     bool first = log->errors == 0;
     va_list ap;
     va_start(ap, fmt);
     message(log, true, &place, fmt, ap);
     va_end(ap);
-    if (first)
+    if (first && !at)
         log->first.column = (uint32_t)chars(text, place.at) + 1;
 }
 
