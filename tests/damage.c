@@ -337,7 +337,7 @@ static void cuts(const char *path, size_t borders)
         ok = whole.why[0] == '\0';
         snprintf(why, sizeof why, "whole file: %s", whole.why);
         for (size_t i = 0; ok && i < 64; i++)
-            ok = cut_at(&b, b.n * i / 64 + i % 7, 0, whole.in, why, sizeof why);
+            ok = cut_at(&b, FM_MIN(b.n, b.n * i / 64 + i % 7), 0, whole.in, why, sizeof why);
         ok = ok && cut_borders(&b, borders, whole.in, why, sizeof why);
         free(b.data);
     }

@@ -250,6 +250,11 @@ enum fm_status fm_input_seekable(struct fm_input *input, struct fm_error *err)
     return input->kind == FM_INPUT_STREAM ? fm_spool(input, err) : FM_OK;
 }
 
+bool fm_input_is_seekable(const struct fm_input *input)
+{
+    return input->kind == FM_INPUT_MEMORY || input->kind == FM_INPUT_FILE;
+}
+
 bool fm_input_size(const struct fm_input *input, uint64_t *size)
 {
     *size = 0;

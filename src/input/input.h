@@ -51,6 +51,8 @@ enum fm_status fm_input_head(struct fm_input *input, const unsigned char **data,
 /* Makes the input seekable (spools when needed). Afterwards fm_input_size() is known. Damage of the
  * stream does not fail it; FM_IO, FM_NOMEM and FM_CANCELLED do. Before any reader is opened. */
 enum fm_status fm_input_seekable(struct fm_input *input, struct fm_error *err);
+/* True when fm_input_read_at() works: files, memory, and what has been made seekable. */
+bool fm_input_is_seekable(const struct fm_input *input);
 /* Decoded size; false while unknown (a stream not yet at its end). */
 bool fm_input_size(const struct fm_input *input, uint64_t *size);
 /* Raw bytes on disk, 0 when unknown: for progress. */

@@ -382,6 +382,27 @@ START_TEST(compressed_records)
 }
 END_TEST
 
+/* A small recording inside gzip or zstd, whose size is known once its head has been looked at. */
+START_TEST(whole_files_packed)
+{
+    struct make m, file = {0};
+    struct run run;
+    size_t n;
+    start(&m, &cycles, false);
+    write_story(&m);
+    make_file(&file, _i < 2 ? MAKE_PIPE : MAKE_FILE, &cycles, 1, &m);
+    unsigned char *packed = test_pack(_i % 2 == 0 ? "gzip" : "zstd", file.p, file.n, &n);
+    ck_assert_ptr_nonnull(packed);
+    run_import(&run, packed, n, "packed", false);
+    ck_assert_msg(run.status == FM_OK, "%s", run.err.message);
+    expect(&run, story, FM_COUNT(story));
+    run_free(&run);
+    free(packed);
+    make_free(&m);
+    make_free(&file);
+}
+END_TEST
+
 /* ---------------------------------------------------------------------- damage */
 
 /* Cut anywhere: a prefix of the rows, and the truth about where it ends. */
@@ -623,6 +644,7 @@ int main(void)
     tcase_add_loop_test(t, period_that_is_not_recorded, 0, 2);
     tcase_add_test(t, kinds_of_mappings);
     tcase_add_loop_test(t, compressed_records, 0, 2);
+    tcase_add_loop_test(t, whole_files_packed, 0, 4);
     tcase_add_loop_test(t, cut_anywhere, 0, 3);
     tcase_add_loop_test(t, sizes_and_counts, 0, 9);
     tcase_add_test(t, data_that_was_never_finished);

@@ -297,7 +297,7 @@ static bool run_pipe(struct fm_perf *perf, const struct header *h)
     bool going;
     fm_perf_stream_init(&stream);
     stream.input = perf->input;
-    if (fm_input_size(perf->input, &stream.end)) {
+    if (fm_input_is_seekable(perf->input) && fm_input_size(perf->input, &stream.end)) {
         stream.rereadable = true;
         stream.next = FM_MAX(h->size, (uint64_t)PIPE_HEADER);
     } else {
