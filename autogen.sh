@@ -1,22 +1,24 @@
 #!/bin/sh
 # autogen.sh - from a fresh checkout to a result.
 #
-#   ./autogen.sh         makes ./configure, nothing else (needs autoconf, automake, libtool)
+#   ./autogen.sh         makes ./configure, nothing else (needs autoconf, automake, libtool, pkg-config)
 #   ./autogen.sh demo    installs what is missing, builds into build/, and converts a recording:
 #                        flame.svg, profile.speedscope.json, profile.folded, the top 10 paths
 #   ./autogen.sh check   installs what is missing, builds into build/, and runs the tests
 #
 # demo and check install Debian packages (as root, or with sudo) and only those that are missing.
-# On other systems they say what is missing and go on when nothing is.
+# On other systems they say what is missing and go on when nothing is. check adds the tools without
+# which some tests are skipped, where that needs no password and no question: as root.
 
 set -eu
 cd "$(dirname "$0")"
 
-# The tools and libraries by their Debian 12 package names; needs() below says how to find each
-# where there is no dpkg.
+# The tools and libraries by their Debian 12 package names; has() below says how to find each on
+# any system.
 packages="autoconf automake libtool make gcc libc6-dev pkg-config check
     libyaml-dev libtraceevent-dev libtracefs-dev zlib1g-dev libzstd-dev libelf-dev libdw-dev
     libpcre2-dev libxxhash-dev libiberty-dev liblzma-dev liblz4-dev libbz2-dev"
+tools="mandoc xz-utils zstd"
 
 say() { echo "autogen.sh: $*" >&2; }
 
@@ -27,6 +29,8 @@ has() {
     automake) command -v automake ;;
     libtool) command -v libtoolize || command -v glibtoolize ;;
     make | gcc) command -v "$1" || { [ "$1" = gcc ] && command -v cc; } ;;
+    mandoc | zstd) command -v "$1" ;;
+    xz-utils) command -v xz ;;
     pkg-config) command -v pkg-config || command -v pkgconf ;;
     libc6-dev) header stdio.h ;;
     check) module check ;;
@@ -49,9 +53,10 @@ has() {
 module() { pkg-config --exists "$1"; }
 header() { echo "#include <$1>" | cc -E - >/dev/null 2>&1; }
 
+# missing [PACKAGE...]: those that are not there, of all that a build needs by default
 missing() {
     lacks=
-    for package in $packages; do
+    for package in ${*:-$packages}; do
         has "$package" || lacks="$lacks $package"
     done
     echo $lacks
@@ -70,8 +75,8 @@ install_missing() {
         exit 1
     fi
     if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null 2>&1; then
-        say "missing packages: $lacks"
-        say "neither root nor sudo is here: run apt-get install $lacks as root"
+        say "packages are missing, and neither root nor sudo is here; as root, run"
+        say "apt-get install $lacks"
         exit 1
     fi
     say "installing $lacks"
@@ -85,12 +90,33 @@ install_missing() {
     fi
 }
 
+# What tests are skipped without. An installation that fails is no failure.
+install_tools() {
+    lacks=$(missing $tools)
+    if [ -n "$lacks" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+        say "installing $lacks"
+        { apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+            --no-install-recommends install $lacks; } >&2 ||
+            say "going on without $lacks: some tests will be skipped"
+    fi
+}
+
+# Makes ./configure. Who has not even the tools for that is told what they are called.
+configure() {
+    lacks=$(missing autoconf automake libtool pkg-config)
+    if [ -n "$lacks" ]; then
+        say "missing, by their Debian names: $lacks"
+        exit 1
+    fi
+    autoreconf --install --force
+}
+
 jobs() { nproc 2>/dev/null || echo 2; }
 
 # build [CONFIGURE OPTIONS]: configures and builds into build/
 build() {
     [ -x configure ] && [ configure -nt configure.ac ] && [ configure -nt Makefile.am ] ||
-        autoreconf --install --force >&2
+        configure >&2
     mkdir -p build
     (cd build && ../configure -q "$@" && make -s -j"$(jobs)") >&2
 }
@@ -110,12 +136,13 @@ demo() {
 
 check() {
     install_missing
+    install_tools
     build "$@"
     make -s -C build -j"$(jobs)" check
 }
 
 case ${1-} in
-'') exec autoreconf --install --force ;;
+'') configure ;;
 demo) demo ;;
 check) shift && check "$@" ;;
 *)
