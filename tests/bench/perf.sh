@@ -2,10 +2,10 @@
 # perf.sh - perf.data to folded and to SVG: CPU seconds, MB/s, samples/s and peak memory, beside perf
 # itself in the same run.
 #
-#   tests/bench/perf.sh [RECORDING]      from the build folder, after make && make bench-tools
+#   tests/bench/perf.sh [RECORDING]      from the build folder, after make && make tests/bench/perf tests/bench/measure
 #
 # Without RECORDING one of at least 200 MB is made where perf can record (software clock, 24 kHz, over
-# the demo programs of ../shared/data/perf), else by tests/bench/mkperf. Peers that are not on PATH
+# the demo programs of ../shared/data/perf), else by tests/bench/perf --make. Peers that are not on PATH
 # are skipped. Nothing here decides a test.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -27,7 +27,7 @@ if [ ! -s "$input" ]; then
     if command -v perf >/dev/null 2>&1 && [ -d "$demo" ] && record "$input"; then
         :
     else
-        ./tests/bench/mkperf "$input" 1000000
+        ./tests/bench/perf --make 1000000 "$input"
     fi
 fi
 bytes=$(wc -c <"$input")
@@ -38,7 +38,7 @@ printf '%s: %s bytes, %s samples\n' "$input" "$bytes" "$samples"
 row() {
     name=$1
     shift
-    "$measure" "$@" | awk -v name="$name" -v bytes="$bytes" -v samples=$("$foldmill" info "$input" | sed -n 's/.*= kept \([0-9,]*\) .*/\1/p' | tr -d ,)
+    "$measure" "$@" | awk -v name="$name" -v bytes="$bytes" -v samples="$samples" '{
         cpu = $2 > 0 ? $2 : 0.001
         printf "%-34s cpu %7.3f s  wall %7.3f s  %8.1f MB/s  %10.0f samples/s  rss %7.1f MiB%s\n",
             name, $2, $4, bytes / 1e6 / cpu, samples / cpu, $6, $8 ? "  FAILED" : "" }'
