@@ -33,7 +33,7 @@
 #define PIPE_HEADER 16u
 #define OLD_HEADER 72u
 #define FULL_HEADER 104u
-#define BLOCKS_BUDGET ((size_t)8 << 20)
+#define BLOCKS_BUDGET ((size_t)40 << 20)
 #define DIRECTORY_MAX 65536u
 
 struct header {
