@@ -46,13 +46,15 @@ static struct fm_import_options import_options(const struct fm_import_options *g
     return o;
 }
 
-/* True when the error is about a source of that name: a long name stands there as "..." and its
- * tail. */
+/* True when the error is about a source of that name, or a file in that folder: a long name stands
+ * there as "..." and its tail. */
 static bool is_about(const struct fm_error *err, const char *name)
 {
     const char *tail = err->source;
     size_t length = strlen(name), n;
 
+    if (strncmp(tail, name, length) == 0 && tail[length] == '/')
+        return true;
     if (strncmp(tail, "...", 3) == 0)
         tail += 3;
     n = strlen(tail);

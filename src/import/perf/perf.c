@@ -35,6 +35,8 @@
 #define FULL_HEADER 104u
 #define BLOCKS_BUDGET ((size_t)40 << 20)
 #define DIRECTORY_MAX 65536u
+#define DIR_FORMAT 24u            /* feature bit */
+#define DIRECTORY_GAP 64u         /* members that may be missing in a row */
 
 struct header {
     bool big, old;
@@ -352,6 +354,23 @@ static bool run_member(struct fm_perf *perf, struct fm_input *member)
     return going;
 }
 
+/* The number (1 = data.0) of the next member behind `i` that is there, 0 = none among the next
+ * DIRECTORY_GAP. */
+static unsigned next_member(struct fm_input *directory, unsigned i)
+{
+    char name[32];
+    for (unsigned k = i + 1; k <= i + DIRECTORY_GAP; k++) {
+        struct fm_input *member = NULL;
+        struct fm_error err = {0};
+        (void)snprintf(name, sizeof name, "data.%u", k - 1);
+        if (fm_input_open_beside(directory, name, &member, &err) == FM_OK) {
+            fm_input_free(member);
+            return k;
+        }
+    }
+    return 0;
+}
+
 static bool run_directory(struct fm_perf *perf, struct fm_input *directory)
 {
     struct fm_mem *mem = &perf->ctx->mem;
@@ -375,11 +394,15 @@ static bool run_directory(struct fm_perf *perf, struct fm_input *directory)
         if (status != FM_OK) {
             if (i == 0 || status == FM_NOMEM)
                 going = fm_perf_fail(perf, status);
-            else if (err.sys_errno != ENOENT)
+            unsigned next = going ? next_member(directory, i) : 0;
+            /* a recording of threads has data.0; a later one is missing when more follow */
+            bool due = next != 0 || (i == 1 && (perf->features[0] >> DIR_FORMAT & 1) != 0);
+            if (going && (err.sys_errno != ENOENT || due))
                 fm_perf_damage(perf, FM_DIAG_DIRECTORY_FILE, status, FM_NO_OFFSET, "'%s': %s",
                                name, err.message);
-            if (err.sys_errno != EACCES)
+            if (next == 0)
                 break;
+            i = next - 1;
             continue;
         }
         perf->input = member[n++];
