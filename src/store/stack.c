@@ -43,8 +43,10 @@ fm_node fm_tree_add(struct fm_tree *tree, fm_node parent, fm_frame frame)
     fm_node id;
 
     fm_assert(parent < tree->n);
-    for (id = fm_index_first(&tree->index, hash, &at); id != FM_NONE;
-         id = fm_index_next(&tree->index, hash, &at)) {
+    /* the node added last has no children: a stack that is new from some depth on is not looked
+     * for below, and its places in the index are fetched side by side */
+    id = parent + 1 == tree->n ? FM_NONE : fm_index_first(&tree->index, hash, &at);
+    for (; id != FM_NONE; id = fm_index_next(&tree->index, hash, &at)) {
         if (tree->node[id].parent == parent && tree->node[id].frame == frame)
             return id;
     }
