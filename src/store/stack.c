@@ -7,6 +7,8 @@
  *     size[i] = 1 + sum of size[children]            i = n-1 .. 1
  *     place[i] = cursor[parent]; cursor[parent] += size[i]; cursor[i] = place[i] + 1
  *
+ * (a node's size is not needed any more once it has a cursor: one array holds both)
+ *
  * A chain record of n words takes 2 + n words:
  *
  *     +---------+-----------------+----------------+---------- - -
@@ -67,36 +69,32 @@ fm_node fm_tree_add(struct fm_tree *tree, fm_node parent, fm_frame frame)
 bool fm_tree_order(const struct fm_tree *tree, uint32_t *map, struct fm_tree_node *node)
 {
     size_t n = tree->n, bytes = n * sizeof(uint32_t);
-    uint32_t *size = fm_mem_alloc(tree->mem, bytes);
-    uint32_t *cursor = fm_mem_alloc(tree->mem, bytes);
-    bool ok = size != NULL && cursor != NULL;
+    uint32_t *at = fm_mem_alloc(tree->mem, bytes);      /* size, from its turn on cursor */
 
     fm_assert(n >= 1);
-    if (!ok)
-        goto out;
+    if (at == NULL)
+        return false;
     for (size_t i = 0; i < n; i++)
-        size[i] = 1;
+        at[i] = 1;
     for (size_t i = n - 1; i > 0; i--) {
         fm_assert(tree->node[i].parent < i);
-        size[tree->node[i].parent] += size[i];
+        at[tree->node[i].parent] += at[i];
     }
-    fm_assert(size[0] == n);
+    fm_assert(at[0] == n);
     map[0] = 0;
-    cursor[0] = 1;
+    at[0] = 1;
     node[0] = (struct fm_tree_node){FM_NONE, (uint32_t)n, FM_NONE, 0};
     for (size_t i = 1; i < n; i++) {
         uint32_t parent = tree->node[i].parent;
-        uint32_t place = cursor[parent];
-        cursor[parent] += size[i];
-        cursor[i] = place + 1;
+        uint32_t place = at[parent], end = place + at[i];
+        at[parent] = end;
+        at[i] = place + 1;
         map[i] = place;
-        node[place] = (struct fm_tree_node){map[parent], place + size[i], tree->node[i].frame,
+        node[place] = (struct fm_tree_node){map[parent], end, tree->node[i].frame,
                                             node[map[parent]].depth + 1};
     }
-out:
-    fm_mem_free(tree->mem, size, size != NULL ? bytes : 0);
-    fm_mem_free(tree->mem, cursor, cursor != NULL ? bytes : 0);
-    return ok;
+    fm_mem_free(tree->mem, at, bytes);
+    return true;
 }
 
 /* ------------------------------------------------------------ chain cache */
