@@ -196,8 +196,8 @@ static bool store_option(const struct parse *parse, const struct option_row *row
     void *at = (char *)parse->options + row->at;
 
     if (row->closed && !word_in(row->words, value))
-        return wrong(parse, "option '%s' does not take '%s': it takes %s", shown, value,
-                     row->value);
+        return wrong(parse, "option '%s' does not take '%s': it takes one of %s", shown, value,
+                     row->words);
     switch (row->store) {
     case STORE_TEXT:
         *(const char **)at = value;

@@ -404,6 +404,21 @@ static enum fm_status import_folded(struct fm_import *import, struct fm_error *e
 
 /* ----------------------------------------------------------------- probe */
 
+/* No more than that is known when the first stack is longer than what a probe sees. */
+static bool is_named_so(const struct fm_input *input)
+{
+    static const char *const ends[] = {".folded", ".collapsed"};
+    const char *path = fm_input_path(input);
+    size_t n = path != NULL ? strlen(path) : 0;
+
+    for (size_t i = 0; i < FM_COUNT(ends); i++) {
+        size_t k = strlen(ends[i]);
+        if (n > k && memcmp(path + n - k, ends[i], k) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Whole lines that end in a count, against those that do not. Many texts have some lines that end
  * in a number (protobuf text, tables): without any ';' every line must, with some most of them. */
 static unsigned probe_folded(const unsigned char *data, size_t n, bool whole,
@@ -411,9 +426,11 @@ static unsigned probe_folded(const unsigned char *data, size_t n, bool whole,
 {
     const char *s = (const char *)data;
     size_t at = 0, good = 0, bad = 0, parted = 0;
-    (void)input;
+
     if (memchr(s, '\0', n) != NULL)
         return 0;
+    if (!whole && memchr(s, '\n', n) == NULL)
+        return memchr(s, ';', n) != NULL && is_named_so(input) ? 4 : 0;
     if (n >= 3 && memcmp(s, "\xef\xbb\xbf", 3) == 0)
         at = 3;
     while (at < n) {
