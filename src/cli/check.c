@@ -31,7 +31,8 @@ static int check_file(struct cli *cli, const char *path)
     enum fm_status status = fm_check(cli->ctx, path, cli->options.against, &sink, &err);
     FILE *to = status == FM_OK ? stdout : stderr;
 
-    fwrite(report.text, 1, report.n, to);
+    if (report.n > 0)
+        fwrite(report.text, 1, report.n, to);
     free(report.text);
     if (status == FM_OK)
         return EXIT_DONE;

@@ -337,9 +337,9 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("golden");
-    TCase *t = tcase_create("golden");
     const char *top = getenv("top_srcdir");
+    TCase *t;
+    Suite *s;
     SRunner *r;
     int failed;
 
@@ -349,6 +349,8 @@ int main(void)
         return 77;
     }
     ctx = fm_ctx_new();
+    s = suite_create("golden");
+    t = tcase_create("golden");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, colours_equal_flamegraph);
     tcase_add_test(t, rectangles_equal_flamegraph);

@@ -467,8 +467,8 @@ static bool prepare(void)
 
 int main(void)
 {
-    Suite *s = suite_create("symbol-data");
-    TCase *t = tcase_create("symbol-data");
+    TCase *t;
+    Suite *s;
     SRunner *r;
     int failed;
 
@@ -476,6 +476,8 @@ int main(void)
         printf("../shared/data/perf is not here\n");
         return 77;
     }
+    s = suite_create("symbol-data");
+    t = tcase_create("symbol-data");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_set_timeout(t, 120);
     tcase_add_test(t, names_of_perf_6_1);
