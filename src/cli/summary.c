@@ -264,13 +264,14 @@ int cmd_summary(struct cli *cli)
     code = load(cli, in->word, in->n, "", &store);
     if (!store)
         return code;
-    for (size_t s = 0; s < fm_store_sources(store); s++)
-        print_source(store, s);
-    print_events(store);
-    print_threads(store);
-    print_modules(store);
+    /* Asked first: a choice of samples that is an error prints no half summary. */
     result = answer_kinds(cli, store, &chosen, &code);
     if (result) {
+        for (size_t s = 0; s < fm_store_sources(store); s++)
+            print_source(store, s);
+        print_events(store);
+        print_threads(store);
+        print_modules(store);
         print_kinds(result, &chosen);
         fm_result_free(result);
         result = answer_ask(cli, store, "top-self", "n", "all", &code);
