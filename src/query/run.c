@@ -145,31 +145,56 @@ static enum fm_status make_selection(struct run *r, struct fm_store *store,
 
 /* ------------------------------------------------------------------- steps */
 
+static enum fm_status has_rows(struct run *r, bool *some, struct fm_error *err)
+{
+    static const fm_column none[1] = { FM_COL_STACK };
+    struct fm_scan scan;
+    enum fm_status status = fm_scan_init(&scan, &r->sel, none, 1, err);
+
+    if (status != FM_OK)
+        return status;
+    do {
+        *some = fm_scan_next(&scan);
+    } while (*some && scan.n == 0);
+    fm_scan_release(&scan);
+    return FM_OK;
+}
+
 static enum fm_status warn_when_empty(struct run *r, const struct fm_step *step,
                                       struct fm_error *err)
 {
-    static const fm_column none[1] = { FM_COL_STACK };
     struct fm_yaml_node at = { .type = FM_YAML_SCALAR, .text = step->at->key };
-    struct fm_scan scan;
     enum fm_status status;
     bool some;
 
     if (r->warned)
         return FM_OK;
-    status = fm_scan_init(&scan, &r->sel, none, 1, err);
-    if (status != FM_OK)
+    status = has_rows(r, &some, err);
+    if (status != FM_OK || some)
         return status;
-    do {
-        some = fm_scan_next(&scan);
-    } while (some && scan.n == 0);
-    fm_scan_release(&scan);
-    if (some)
-        return FM_OK;
     at.line = step->at->key_line;
     at.column = step->at->key_column;
     at.n = strlen(step->at->key);
     fm_yaml_warn(fm_yaml_as(&r->q->log, FM_YAML_EMPTY), &at, "no rows are left after this '%s'",
                  step->at->key);
+    r->warned = true;
+    return FM_OK;
+}
+
+/* The same of the options that choose samples, which stand in no file. */
+static enum fm_status warn_when_filtered(struct run *r, const struct fm_select_options *select,
+                                         struct fm_error *err)
+{
+    enum fm_status status;
+    bool some;
+
+    if (select == NULL || select->filters == 0)
+        return FM_OK;
+    status = has_rows(r, &some, err);
+    if (status != FM_OK || some)
+        return status;
+    fm_yaml_warn(fm_yaml_as(&r->q->log, FM_YAML_EMPTY), NULL,
+                 "no rows are left after the options that choose samples");
     r->warned = true;
     return FM_OK;
 }
@@ -338,6 +363,8 @@ static enum fm_status run_all(struct run *r, const struct fm_select_options *sel
         status = fm_filters_run(&r->plan.c, &r->sel, &r->view, select, &r->window, err);
         r->q->log.file = r->q->file;
     }
+    if (status == FM_OK)
+        status = warn_when_filtered(r, select, err);
     if (status == FM_OK)
         status = fm_stacks_pseudo(&r->plan.c, &r->sel, &r->view, err);
     for (size_t i = 0; i < r->plan.steps && status == FM_OK; i++)
