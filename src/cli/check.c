@@ -34,8 +34,8 @@ static int check_file(struct cli *cli, const char *path)
 
     if (report.n > 0)
         fwrite(report.text, 1, report.n, to);
-    /* The report of a wrong file holds all its errors, `err` the first of them; that of a right file
-     * knows nothing of a wrong input. */
+    /* The report of a wrong file holds all its errors, `err` the first of them; that of a right
+     * file knows nothing of a wrong input. */
     told = report.n > 0 && memmem(report.text, report.n, err.message, strlen(err.message)) != NULL;
     free(report.text);
     if (status == FM_OK)
