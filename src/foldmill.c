@@ -112,12 +112,17 @@ static enum fm_status import_one(struct fm_ctx *ctx, struct fm_input *input,
                                  struct fm_builder *builder, bool *usable, struct fm_error *err)
 {
     enum fm_status status;
+    uint64_t before;
 
     *usable = false;
+    before = fm_builder_rows(builder);
     status = fm_import_input(ctx, input, options, builder, usable, err);
     if (!*usable || status != FM_OK)
         return status;
-    return damage_status(fm_builder_source_row(builder), fm_input_name(input), err);
+    status = damage_status(fm_builder_source_row(builder), fm_input_name(input), err);
+    if (status != FM_OK && fm_builder_rows(builder) == before)
+        *usable = false; /* damage, and not one row beside it */
+    return status;
 }
 
 /* The folder part of a path, in arena; NULL without one. */
