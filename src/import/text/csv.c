@@ -195,8 +195,9 @@ static void read_record(struct csv *v, const char *s, size_t n, uint64_t offset)
     fm_generic_emit(g, NULL, offset);
 }
 
-static void take_line(struct csv *v, const char *s, size_t n, uint64_t number, uint64_t offset)
+static void take_line(void *user, const char *s, size_t n, uint64_t number, uint64_t offset)
 {
+    struct csv *v = user;
     const struct fm_container *c = v->c;
     size_t blank = 0, comment = c->comment ? strlen(c->comment) : 0;
     while (blank < n && is_blank(s[blank]))
@@ -225,7 +226,6 @@ static void take_line(struct csv *v, const char *s, size_t n, uint64_t number, u
 enum fm_status fm_generic_csv(struct fm_generic *g, struct fm_error *err)
 {
     struct csv v = {.g = g, .c = g->c};
-    enum fm_status status = FM_OK;
     v.cell = fm_arena_alloc(&g->arena, MAX_CELLS * sizeof *v.cell);
     v.column = fm_arena_alloc(&g->arena, MAX_CELLS * sizeof *v.column);
     if (!v.cell || !v.column)
@@ -236,24 +236,5 @@ enum fm_status fm_generic_csv(struct fm_generic *g, struct fm_error *err)
         for (uint32_t i = 0; i < g->c->fields; i++)
             v.column[i] = i;
     }
-    for (uint64_t lines = 1; status == FM_OK; lines++) {
-        const char *s;
-        size_t n;
-        uint64_t offset;
-        bool cut, end;
-        status = fm_reader_line(g->reader, FM_GENERIC_LINE, &s, &n, &offset, &cut, &end, err);
-        if (status != FM_OK || end)
-            break;
-        if (lines == 1 && n >= 3 && memcmp(s, "\xef\xbb\xbf", 3) == 0) {
-            s += 3;
-            n -= 3;
-        }
-        if (cut)
-            fm_builder_diag(g->builder, FM_DIAG_BAD_LINE, offset, 1);
-        else
-            take_line(&v, s, n, lines, offset);
-        if (lines % 16384 == 0 || g->oom)
-            status = fm_generic_status(g, offset, err);
-    }
-    return status;
+    return fm_generic_each_line(g, take_line, &v, err);
 }

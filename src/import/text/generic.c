@@ -240,6 +240,32 @@ enum fm_status fm_generic_status(struct fm_generic *g, uint64_t done, struct fm_
     return FM_OK;
 }
 
+enum fm_status fm_generic_each_line(struct fm_generic *g, fm_generic_line_fn *take, void *user,
+                                    struct fm_error *err)
+{
+    enum fm_status status = FM_OK;
+    for (uint64_t number = 1; status == FM_OK; number++) {
+        const char *s;
+        size_t n;
+        uint64_t offset;
+        bool cut, end;
+        status = fm_reader_line(g->reader, FM_GENERIC_LINE, &s, &n, &offset, &cut, &end, err);
+        if (status != FM_OK || end)
+            break;
+        if (number == 1 && n >= 3 && memcmp(s, "\xef\xbb\xbf", 3) == 0) {
+            s += 3;
+            n -= 3;
+        }
+        if (cut)
+            fm_builder_diag(g->builder, FM_DIAG_BAD_LINE, offset, 1);
+        else
+            take(user, s, n, number, offset);
+        if (number % 16384 == 0 || g->oom)
+            status = fm_generic_status(g, offset, err);
+    }
+    return status;
+}
+
 /* ------------------------------------------------------------------ the driver */
 
 static enum fm_status start(struct fm_generic *g, struct fm_error *err)

@@ -65,6 +65,13 @@ void fm_generic_emit(struct fm_generic *g, const char *class, uint64_t offset);
 /* FM_OK, or why reading must stop: memory, cancellation. Call now and then. */
 enum fm_status fm_generic_status(struct fm_generic *g, uint64_t done, struct fm_error *err);
 
+/* Hands every line to `take`: a byte order mark at the start is left out, a line over
+ * FM_GENERIC_LINE is counted as a bad one. `number` is 1 for the first line. */
+typedef void fm_generic_line_fn(void *user, const char *s, size_t n, uint64_t number,
+                                uint64_t offset);
+enum fm_status fm_generic_each_line(struct fm_generic *g, fm_generic_line_fn *take, void *user,
+                                    struct fm_error *err);
+
 enum fm_status fm_generic_lines(struct fm_generic *g, struct fm_error *err);
 enum fm_status fm_generic_csv(struct fm_generic *g, struct fm_error *err);
 enum fm_status fm_generic_json(struct fm_generic *g, struct fm_error *err);

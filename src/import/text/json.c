@@ -245,8 +245,10 @@ enum fm_status fm_generic_json(struct fm_generic *g, struct fm_error *err)
 
 /* ------------------------------------------------------------------ lines */
 
-static void take_line(struct json *j, const char *s, size_t n, uint64_t offset)
+static void take_line(void *user, const char *s, size_t n, uint64_t number, uint64_t offset)
 {
+    struct json *j = user;
+    (void)number;
     fm_json_init_memory(&j->scan, s, n);
     enum fm_json_token t = fm_json_next(&j->scan);
     if (t == FM_JSON_END)
@@ -266,25 +268,8 @@ enum fm_status fm_generic_jsonl(struct fm_generic *g, struct fm_error *err)
     j->g = g;
     fm_map_init(&j->paths, g->mem);
     enum fm_status status = add_paths(j) ? FM_OK : fm_error_nomem(err);
-    for (uint64_t lines = 1; status == FM_OK; lines++) {
-        const char *s;
-        size_t n;
-        uint64_t offset;
-        bool cut, end;
-        status = fm_reader_line(g->reader, FM_GENERIC_LINE, &s, &n, &offset, &cut, &end, err);
-        if (status != FM_OK || end)
-            break;
-        if (lines == 1 && n >= 3 && memcmp(s, "\xef\xbb\xbf", 3) == 0) {
-            s += 3;
-            n -= 3;
-        }
-        if (cut)
-            fm_builder_diag(g->builder, FM_DIAG_BAD_LINE, offset, 1);
-        else
-            take_line(j, s, n, offset);
-        if (lines % 16384 == 0 || g->oom)
-            status = fm_generic_status(g, offset, err);
-    }
+    if (status == FM_OK)
+        status = fm_generic_each_line(g, take_line, j, err);
     fm_map_release(&j->paths);
     return status;
 }

@@ -156,8 +156,10 @@ static void act(struct text *t, const struct fm_line_rule *r, const char *s, siz
     }
 }
 
-static void take_line(struct text *t, const char *s, size_t n, uint64_t offset)
+static void take_line(void *user, const char *s, size_t n, uint64_t number, uint64_t offset)
 {
+    struct text *t = user;
+    (void)number;
     const struct fm_container *c = t->c;
     for (size_t i = 0; i < c->lines; i++) {
         size_t groups = fm_pattern_captures(c->line[i].match, s, n, 0, t->at, MAX_GROUPS);
@@ -181,30 +183,12 @@ static void take_line(struct text *t, const char *s, size_t n, uint64_t offset)
 enum fm_status fm_generic_lines(struct fm_generic *g, struct fm_error *err)
 {
     struct text t = {.g = g, .c = g->c, .words = (g->fields + 63) / 64};
-    enum fm_status status = FM_OK;
+    enum fm_status status;
     t.set_value = fm_arena_alloc(&g->arena, (g->fields + 1) * sizeof *t.set_value);
     t.set_present = fm_arena_alloc(&g->arena, (t.words + 1) * sizeof *t.set_present);
     if (!t.set_value || !t.set_present)
         return fm_error_nomem(err);
-    for (uint64_t lines = 1; status == FM_OK; lines++) {
-        const char *s;
-        size_t n;
-        uint64_t offset;
-        bool cut, end;
-        status = fm_reader_line(g->reader, FM_GENERIC_LINE, &s, &n, &offset, &cut, &end, err);
-        if (status != FM_OK || end)
-            break;
-        if (lines == 1 && n >= 3 && memcmp(s, "\xef\xbb\xbf", 3) == 0) {
-            s += 3;
-            n -= 3;
-        }
-        if (cut)
-            fm_builder_diag(g->builder, FM_DIAG_BAD_LINE, offset, 1);
-        else
-            take_line(&t, s, n, offset);
-        if (lines % 16384 == 0 || g->oom)
-            status = fm_generic_status(g, offset, err);
-    }
+    status = fm_generic_each_line(g, take_line, &t, err);
     finish(&t);
     if (t.frame)
         fm_mem_free(g->mem, t.frame, t.frame_cap * sizeof *t.frame);
