@@ -491,12 +491,12 @@ static uint32_t level_row(struct build *b, uint32_t f, fm_str label)
     row.caller = false;
     if (level != BY_ADDRESS) {
         row.address = UINT64_MAX;
-        row.column = 0;
+        row.column = row.bci = 0;
         row.line = level == BY_LINE ? row.line : 0;
         row.file = level == BY_LINE || level == BY_FILE ? row.file : 0;
     }
     if (level != BY_ADDRESS && level != BY_LINE)
-        row.raw = 0;
+        row.raw = row.signature = 0;
     return new_row(b, &row);
 }
 

@@ -170,6 +170,7 @@ static void join_frames(struct fm_builder *b, const struct fm_builder *sub, stru
         f.function = m->str[f.function];
         f.raw = m->str[f.raw];
         f.file = m->str[f.file];
+        f.signature = m->str[f.signature];
         m->frame[i] = fm_builder_frame(b, &f);
     }
 }

@@ -167,6 +167,8 @@ struct fm_frame_row {
     fm_str raw;              /* the undemangled name; 0 = same as function */
     fm_str file;
     uint32_t line, column;   /* 0 = unknown */
+    uint32_t bci;            /* Java: index of the bytecode + 1; 0 = unknown */
+    fm_str signature;        /* Java: the method's descriptor, "(I[J)V"; 0 = unknown */
 };
 
 /* One name of a thread, from a time on. */

@@ -344,7 +344,8 @@ static bool same_frame(const struct fm_frame_row *a, const struct fm_frame_row *
         a->caller != b->caller || a->function != b->function)
         return false;
     return a->function == 0 || (a->raw == b->raw && a->file == b->file && a->line == b->line &&
-                                a->column == b->column && a->inlined == b->inlined);
+                                a->column == b->column && a->inlined == b->inlined &&
+                                a->bci == b->bci && a->signature == b->signature);
 }
 
 fm_frame fm_builder_frame(struct fm_builder *b, const struct fm_frame_row *frame)
@@ -358,7 +359,8 @@ fm_frame fm_builder_frame(struct fm_builder *b, const struct fm_frame_row *frame
     if (!fm_builder_ok(b))
         return FM_NONE;
     if (frame->function != 0)
-        h = fm_mix(fm_mix(h, (uint64_t)frame->function << 32 | frame->file), frame->line);
+        h = fm_mix(fm_mix(h, (uint64_t)frame->function << 32 | frame->file),
+                   (uint64_t)frame->bci << 32 | frame->line);
     hash = fm_index_fold(h);
     for (id = fm_index_first(&b->frame_ix, hash, &at); id != FM_NONE;
          id = fm_index_next(&b->frame_ix, hash, &at)) {

@@ -40,7 +40,8 @@ static enum fm_status check_tables(const struct fm_store *s, struct fm_error *er
     for (size_t i = 0; i < t->frames; i++) {
         const struct fm_frame_row *f = &t->frame[i];
         if ((f->module != FM_NONE && f->module >= t->modules) || f->function >= strings ||
-            f->raw >= strings || f->file >= strings || f->kind > FM_FRAME_C1)
+            f->raw >= strings || f->file >= strings || f->signature >= strings ||
+            f->kind > FM_FRAME_C1)
             return BROKEN(err, "store: frame %zu has an id out of range", i);
     }
     for (size_t i = 0; i < t->modules; i++) {

@@ -650,6 +650,31 @@ START_TEST(strings_and_names_after_the_seal)
 }
 END_TEST
 
+START_TEST(overloads_and_bytecodes_are_frames_of_their_own)
+{
+    struct fm_builder *b = builder();
+    struct fm_frame_row f = {.module = FM_NONE, .address = UINT64_MAX, .kind = FM_FRAME_JIT};
+    struct fm_store *s;
+    fm_frame first, overload, later;
+
+    f.function = str(b, "a/B.c");
+    f.signature = str(b, "(I)V");
+    f.bci = 1;
+    first = fm_builder_frame(b, &f);
+    f.signature = str(b, "(J)V");
+    overload = fm_builder_frame(b, &f);
+    f.bci = 2;
+    later = fm_builder_frame(b, &f);
+    ck_assert(first != overload && overload != later);
+    ck_assert_uint_eq(fm_builder_frame(b, &f), later);
+    s = seal(b);
+    ck_assert_uint_eq(fm_store_frames(s), 3);
+    ck_assert_str_eq(fm_store_str(s, fm_store_frame_row(s, first)->signature, NULL), "(I)V");
+    ck_assert_uint_eq(fm_store_frame_row(s, later)->bci, 2);
+    fm_store_free(s);
+}
+END_TEST
+
 START_TEST(account_must_balance)
 {
     struct fm_builder *b = builder();
@@ -761,6 +786,7 @@ static Suite *suite(void)
     tcase_add_test(t, tree_is_in_pre_order);
     tcase_add_test(t, chains_are_compared);
     tcase_add_test(t, strings_and_names_after_the_seal);
+    tcase_add_test(t, overloads_and_bytecodes_are_frames_of_their_own);
     tcase_add_test(t, account_must_balance);
     tcase_add_test(t, a_value_that_is_no_id_is_counted);
     tcase_add_loop_test(t, the_default_event, 0, 2);

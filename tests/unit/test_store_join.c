@@ -66,8 +66,11 @@ static fm_node stack_of(struct fm_builder *b, const struct base *base, unsigned 
     for (size_t d = 0; d < depth; d++) {
         struct fm_frame_row f = {.module = base->module, .address = d * 100 + v % (d + 2),
                                  .kind = FM_FRAME_USER};
-        if (d == 3)
+        if (d == 3) {
             f.function = numbered(b, "fn", v % 5);
+            f.signature = numbered(b, "()", v % 3);
+            f.bci = v % 2;
+        }
         frame[d] = fm_builder_frame(b, &f);
     }
     return fm_builder_stack(b, frame, depth);
@@ -164,6 +167,8 @@ static void same_tables(const struct fm_store *a, const struct fm_store *b)
     for (size_t i = 0; i < x->frames; i++) {
         ck_assert_uint_eq(x->frame[i].address, y->frame[i].address);
         ck_assert_uint_eq(x->frame[i].function, y->frame[i].function);
+        ck_assert_uint_eq(x->frame[i].signature, y->frame[i].signature);
+        ck_assert_uint_eq(x->frame[i].bci, y->frame[i].bci);
         ck_assert_uint_eq(x->frame[i].module, y->frame[i].module);
     }
     ck_assert_uint_eq(x->modules, y->modules);
