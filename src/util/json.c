@@ -1,20 +1,15 @@
 /*
- * json.c - the JSON scanner.
+ * json.c - the JSON scanner: the window and the tokens.
  *
  *     data          p        end
- *      | done ....   | unread |          refill(): what stands before the token's start is dropped
- *                ^ start of the token
+ *      | done ....   | unread |          refill: what stands before the token's start is dropped,
+ *                ^ start of the token    its line ends counted
  *
- * Levels are bits of `kind` (object or array), so a closing bracket is checked without a stack of
- * anything larger. Strings are searched for quote and backslash 16 bytes at a time where SSE2 is.
+ * Levels are bits of `kind` (object or array), so closing brackets are checked without a stack of
+ * anything larger. json_item.c reads arrays of objects, json_skip.c searches, json_number.c reads
+ * values.
  */
-#include "util/json.h"
-
-#include "util/text.h"
-
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
+#include "util/json_inner.h"
 
 static bool no_more(void *user FM_UNUSED, size_t used FM_UNUSED, size_t need FM_UNUSED,
                     const unsigned char **data FM_UNUSED, size_t *n FM_UNUSED)
@@ -29,6 +24,7 @@ void fm_json_init(struct fm_json *j, fm_json_more *more, void *user)
     j->more = more;
     j->user = user;
     j->data = j->p = j->end = nothing;
+    j->vector = fm_json_vector_best();
 }
 
 void fm_json_init_memory(struct fm_json *j, const void *data, size_t n)
@@ -44,11 +40,12 @@ static enum fm_json_token fail(struct fm_json *j, enum fm_json_error error)
 {
     if (j->error == FM_JSON_OK)
         j->error = error;
+    if (j->error == FM_JSON_CUT)
+        j->state = FM_JSON_TRUNCATED;
     return FM_JSON_ERROR;
 }
 
-/* More bytes behind those from `start` on, which move to the front. false: none, or an error. */
-static bool refill(struct fm_json *j, const unsigned char **start)
+bool fm_json_refill(struct fm_json *j, const unsigned char **start)
 {
     size_t used = (size_t)(*start - j->data), kept = (size_t)(j->end - *start);
     size_t seen = (size_t)(j->p - *start), n;
@@ -58,40 +55,37 @@ static bool refill(struct fm_json *j, const unsigned char **start)
         fail(j, FM_JSON_LONG);
         return false;
     }
+    j->lines += j->vector->lines(j->data, *start);
+    j->offset += used;
     const unsigned char *data;
     if (!j->more(j->user, used, kept + FM_MAX(kept, 1), &data, &n)) {
+        static const unsigned char nothing[1];
         fail(j, FM_JSON_SOURCE);
-        return false;
+        data = nothing; /* the old window is gone */
+        n = seen = kept = 0;
     }
     if (n <= kept)
         j->last = true;
-    j->offset += used;
     j->data = *start = data;
     j->p = data + seen;
     j->end = data + n;
     return n > kept;
 }
 
-/* ------------------------------------------------------------------ pieces of tokens */
-
-/* First quote or backslash in [p, end), or end. */
-static const unsigned char *find_special(const unsigned char *p, const unsigned char *end)
+uint64_t fm_json_offset(const struct fm_json *j, const void *p)
 {
-#ifdef __SSE2__
-    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\');
-    while (end - p >= 16) {
-        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
-        int mask = _mm_movemask_epi8(
-            _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash)));
-        if (mask)
-            return p + __builtin_ctz((unsigned)mask);
-        p += 16;
-    }
-#endif
-    while (p < end && *p != '"' && *p != '\\')
-        p++;
-    return p;
+    return j->offset + (uint64_t)((const unsigned char *)p - j->data);
 }
+
+uint64_t fm_json_line(const struct fm_json *j, uint64_t offset)
+{
+    if (offset <= j->offset)
+        return j->lines + 1;
+    uint64_t n = FM_MIN(offset - j->offset, (uint64_t)(j->end - j->data));
+    return j->lines + j->vector->lines(j->data, j->data + n) + 1;
+}
+
+/* ------------------------------------------------------------------ pieces of tokens */
 
 /* The current byte is the opening quote. */
 static bool scan_string(struct fm_json *j)
@@ -99,10 +93,10 @@ static bool scan_string(struct fm_json *j)
     const unsigned char *start = j->p++;
     j->escaped = false;
     for (;;) {
-        j->p = find_special(j->p, j->end);
+        j->p = fm_json_quote(j->p, j->end, j->vector);
         /* A backslash needs the byte behind it. */
         if (j->p == j->end || (*j->p == '\\' && j->end - j->p < 2)) {
-            if (!refill(j, &start)) {
+            if (!fm_json_refill(j, &start)) {
                 fail(j, FM_JSON_CUT);
                 return false;
             }
@@ -120,31 +114,19 @@ static bool scan_string(struct fm_json *j)
     return true;
 }
 
-static bool is_number_byte(unsigned char c)
-{
-    return (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E';
-}
-
-static bool is_word_byte(unsigned char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '.' || c == '-' || c == '+';
-}
-
-static void scan_run(struct fm_json *j, bool (*in)(unsigned char))
+/* A number or a bare word. */
+static void scan_word(struct fm_json *j)
 {
     const unsigned char *start = j->p;
-    do {
-        while (j->p < j->end && in(*j->p))
-            j->p++;
-    } while (j->p == j->end && refill(j, &start));
+    do
+        j->p = fm_json_word_end(j->p, j->end);
+    while (j->p == j->end && fm_json_refill(j, &start));
     j->text = (const char *)start;
     j->n = (size_t)(j->p - start);
-    j->at = j->offset + (uint64_t)(start - j->data);
+    j->at = fm_json_offset(j, start);
 }
 
-/* Blanks and commas; false at the end of the input. */
-static bool skip_blanks(struct fm_json *j)
+bool fm_json_blanks(struct fm_json *j)
 {
     for (;;) {
         while (j->p < j->end && (*j->p <= ' ' || *j->p == ',')) {
@@ -154,7 +136,7 @@ static bool skip_blanks(struct fm_json *j)
         if (j->p < j->end)
             return true;
         const unsigned char *start = j->p;
-        if (!refill(j, &start))
+        if (!fm_json_refill(j, &start))
             return false;
     }
 }
@@ -176,7 +158,8 @@ static enum fm_json_token open_level(struct fm_json *j, bool object)
     j->kind[d >> 6] |= (uint64_t)object << (d & 63);
     j->depth++;
     j->p++;
-    j->value = false;
+    j->value = j->lost = j->resumed = false;
+    j->guesses = 0;
     return object ? FM_JSON_OBJECT : FM_JSON_ARRAY;
 }
 
@@ -204,7 +187,7 @@ static enum fm_json_token read_key(struct fm_json *j)
             j->p++;
         if (j->p < j->end)
             break;
-        if (!refill(j, &start))
+        if (!fm_json_refill(j, &start))
             return fail(j, FM_JSON_CUT);
     }
     if (*j->p != ':')
@@ -216,31 +199,31 @@ static enum fm_json_token read_key(struct fm_json *j)
     return FM_JSON_KEY;
 }
 
-static enum fm_json_token read_word(struct fm_json *j)
+enum fm_json_token fm_json_word(const unsigned char *s, size_t n)
 {
-    scan_run(j, is_word_byte);
-    if (j->error)
+    if (n == 0)
         return FM_JSON_ERROR;
-    if (j->n == 0)
-        return fail(j, FM_JSON_SYNTAX);
-    if (j->n == 4 && memcmp(j->text, "true", 4) == 0)
+    if (s[0] >= '0' && s[0] <= '9')
+        return FM_JSON_NUMBER;
+    if (n == 4 && memcmp(s, "true", 4) == 0)
         return FM_JSON_TRUE;
-    if (j->n == 5 && memcmp(j->text, "false", 5) == 0)
+    if (n == 5 && memcmp(s, "false", 5) == 0)
         return FM_JSON_FALSE;
-    return FM_JSON_NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!fm_json_is_word(s[i]))
+            return FM_JSON_ERROR;
+    bool number = s[0] == '.' || ((s[0] == '-' || s[0] == '+') && n > 1 &&
+                                  (s[1] == '.' || (s[1] >= '0' && s[1] <= '9')));
+    return number ? FM_JSON_NUMBER : FM_JSON_NULL; /* "-Infinity" too */
 }
 
-static enum fm_json_token read_number(struct fm_json *j)
+static enum fm_json_token read_word(struct fm_json *j)
 {
-    scan_run(j, is_number_byte);
+    scan_word(j);
     if (j->error)
         return FM_JSON_ERROR;
-    /* "-Infinity" */
-    if (j->n == 1 && !(j->text[0] >= '0' && j->text[0] <= '9')) {
-        scan_run(j, is_word_byte);
-        return j->error ? FM_JSON_ERROR : FM_JSON_NULL;
-    }
-    return FM_JSON_NUMBER;
+    enum fm_json_token t = fm_json_word((const unsigned char *)j->text, j->n);
+    return t == FM_JSON_ERROR ? fail(j, FM_JSON_SYNTAX) : t;
 }
 
 enum fm_json_token fm_json_next(struct fm_json *j)
@@ -248,9 +231,12 @@ enum fm_json_token fm_json_next(struct fm_json *j)
     if (j->error)
         return FM_JSON_ERROR;
     j->commas = 0;
-    if (!skip_blanks(j)) {
-        if (j->error || j->depth > 0 || j->value)
-            return fail(j, FM_JSON_CUT);
+    if (!fm_json_blanks(j)) {
+        if (j->error || j->depth > 0 || j->value) {
+            fail(j, FM_JSON_CUT);
+            j->state = j->value ? FM_JSON_TRUNCATED : FM_JSON_UNTERMINATED;
+            return FM_JSON_ERROR;
+        }
         return FM_JSON_END;
     }
     j->at = j->offset + (uint64_t)(j->p - j->data);
@@ -264,33 +250,21 @@ enum fm_json_token fm_json_next(struct fm_json *j)
     j->value = false;
     if (c == '"')
         return scan_string(j) ? FM_JSON_STRING : FM_JSON_ERROR;
-    if ((c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.')
-        return read_number(j);
     return read_word(j);
 }
 
 /* Brackets are counted, not matched: what is passed over need not be right. */
 static bool skip_levels(struct fm_json *j)
 {
-    uint64_t open = 1;
-    while (open > 0) {
-        if (j->p == j->end) {
-            const unsigned char *start = j->p;
-            if (!refill(j, &start)) {
-                fail(j, FM_JSON_CUT);
-                return false;
-            }
-            continue;
+    struct fm_json_skip s;
+    fm_json_skip_init(&s, false);
+    s.depth = 1;
+    while (j->vector->skip(&s, &j->p, j->end) != FM_JSON_SKIP_DONE) {
+        const unsigned char *start = j->p;
+        if (!fm_json_refill(j, &start)) {
+            fail(j, FM_JSON_CUT);
+            return false;
         }
-        unsigned char c = *j->p;
-        if (c == '"') {
-            if (!scan_string(j))
-                return false;
-            continue;
-        }
-        open += c == '{' || c == '[';
-        open -= c == '}' || c == ']';
-        j->p++;
     }
     return true;
 }
@@ -299,7 +273,7 @@ bool fm_json_skip(struct fm_json *j, enum fm_json_token token)
 {
     if (token == FM_JSON_KEY) {
         j->commas = 0;
-        if (!skip_blanks(j)) {
+        if (!fm_json_blanks(j)) {
             fail(j, FM_JSON_CUT);
             return false;
         }
@@ -315,161 +289,4 @@ bool fm_json_skip(struct fm_json *j, enum fm_json_token token)
         return skip_levels(j);
     }
     return token > FM_JSON_END;
-}
-
-/* ------------------------------------------------------------------ values */
-
-static size_t put_utf8(char *to, uint32_t cp)
-{
-    if (cp < 0x80) {
-        to[0] = (char)cp;
-        return 1;
-    }
-    if (cp < 0x800) {
-        to[0] = (char)(0xc0 | cp >> 6);
-        to[1] = (char)(0x80 | (cp & 0x3f));
-        return 2;
-    }
-    if (cp < 0x10000) {
-        to[0] = (char)(0xe0 | cp >> 12);
-        to[1] = (char)(0x80 | (cp >> 6 & 0x3f));
-        to[2] = (char)(0x80 | (cp & 0x3f));
-        return 3;
-    }
-    to[0] = (char)(0xf0 | cp >> 18);
-    to[1] = (char)(0x80 | (cp >> 12 & 0x3f));
-    to[2] = (char)(0x80 | (cp >> 6 & 0x3f));
-    to[3] = (char)(0x80 | (cp & 0x3f));
-    return 4;
-}
-
-static bool hex4(const char *s, size_t n, uint32_t *out)
-{
-    uint64_t v;
-    if (n < 6 || s[0] != '\\' || s[1] != 'u' || s[3] == 'x' || s[3] == 'X' ||
-        !fm_text_hex(s + 2, 4, &v))
-        return false;
-    *out = (uint32_t)v;
-    return true;
-}
-
-/* \uXXXX at s, with the second half of a pair; *used = source bytes. */
-static size_t unicode(const char *s, size_t n, char *to, size_t *used)
-{
-    uint32_t cp, low;
-    if (!hex4(s, n, &cp)) {
-        *used = 2;
-        to[0] = s[0];
-        to[1] = s[1];
-        return 2;
-    }
-    *used = 6;
-    if (cp >= 0xd800 && cp < 0xdc00 && hex4(s + 6, n - 6, &low) && low >= 0xdc00 && low < 0xe000) {
-        *used = 12;
-        cp = 0x10000 + ((cp - 0xd800) << 10) + (low - 0xdc00);
-    } else if (cp >= 0xd800 && cp < 0xe000) {
-        cp = 0xfffd;
-    }
-    return put_utf8(to, cp);
-}
-
-size_t fm_json_unescape(const char *s, size_t n, char *to)
-{
-    static const char from[] = "\"\\/bfnrt", made[] = "\"\\/\b\f\n\r\t";
-    size_t out = 0;
-    for (size_t i = 0; i < n;) {
-        if (s[i] != '\\' || i + 1 == n) {
-            to[out++] = s[i++];
-            continue;
-        }
-        if (s[i + 1] == 'u') {
-            size_t used;
-            out += unicode(s + i, n - i, to + out, &used);
-            i += used;
-            continue;
-        }
-        const char *known = s[i + 1] ? strchr(from, s[i + 1]) : NULL;
-        if (known) {
-            to[out++] = made[known - from];
-        } else {
-            to[out++] = s[i];
-            to[out++] = s[i + 1];
-        }
-        i += 2;
-    }
-    return out;
-}
-
-/* ------------------------------------------------------------------ decimals */
-
-struct digits {
-    bool minus;
-    unsigned __int128 whole;       /* the first 36 significant digits */
-    int64_t exponent;              /* of ten */
-};
-
-static bool read_digits(const char *s, size_t n, struct digits *d)
-{
-    size_t i = 0, seen = 0, kept = 0;
-    bool point = false;
-    memset(d, 0, sizeof *d);
-    if (n && (s[0] == '-' || s[0] == '+'))
-        d->minus = s[i++] == '-';
-    for (; i < n; i++) {
-        if (s[i] == '.' && !point) {
-            point = true;
-            continue;
-        }
-        if (s[i] < '0' || s[i] > '9')
-            break;
-        seen++;
-        if (kept < 36) {
-            d->whole = d->whole * 10 + (unsigned)(s[i] - '0');
-            kept += d->whole != 0;
-            d->exponent -= point;
-        } else {
-            d->exponent += !point; /* too small to change the rounding */
-        }
-    }
-    if (seen == 0)
-        return false;
-    if (i < n && (s[i] | 0x20) == 'e') {
-        int64_t e;
-        if (!fm_text_i64(s + i + 1, n - i - 1, &e) || e > 100000 || e < -100000)
-            return false;
-        d->exponent += e;
-        i = n;
-    }
-    return i == n;
-}
-
-bool fm_json_scaled(const char *s, size_t n, int64_t scale, int64_t *out)
-{
-    struct digits d;
-    if (!read_digits(s, n, &d))
-        return false;
-    for (; scale > 1; scale /= 10)
-        d.exponent++;
-    const unsigned __int128 limit = (unsigned __int128)INT64_MAX + d.minus;
-    if (d.whole == 0)
-        d.exponent = 0;
-    for (; d.exponent > 0; d.exponent--) {
-        if (d.whole > limit)
-            return false;
-        d.whole *= 10;
-    }
-    /* The last digit dropped decides: a half or more rounds up, away from zero. */
-    unsigned last = 0;
-    for (; d.exponent < 0 && d.whole > 0; d.exponent++) {
-        last = (unsigned)(d.whole % 10);
-        d.whole /= 10;
-    }
-    if (d.exponent < 0)
-        last = 0;
-    d.whole += last >= 5;
-    if (d.whole > limit)
-        return false;
-    uint64_t v = (uint64_t)d.whole;
-    *out = (int64_t)(d.minus ? ~v + 1 : v);
-    return true;
 }

@@ -6,12 +6,24 @@
  *
  * The bytes come from a callback, window by window; a token that reaches over the end of a window
  * is scanned again in the next one, which begins with it. Texts of tokens are borrowed until the
- * next call. Numbers are handed out as text, so that nothing is lost: fm_json_scaled() reads
- * decimals exactly.
+ * next call. Numbers are handed out as text, so that nothing is lost: fm_json_scaled() and
+ * fm_json_micros() read decimals exactly.
  *
- * Accepted beyond the standard, since real producers write it: commas too many or missing, raw
- * control bytes and any bytes in strings, unknown escapes, "+1", ".5", "5.", and bare words
- * (NaN …), which are null.
+ * An array of many small objects is read an object at a time, each with a table of its members;
+ * inner objects are passed over and can be read later, while the window stands:
+ *
+ *     case FM_JSON_ARRAY:
+ *         while ((item = fm_json_item(&j, &o)) > FM_JSON_ITEM_END)
+ *             do
+ *                 for (i = 0; i < o.fields; i++)
+ *                     switch (o.field[i].name) {
+ *                     case FM_JSON_NAME('t', 's'): …
+ *                     }
+ *             while (fm_json_object_more(&o));
+ *
+ * Accepted beyond the standard, since real producers write it: commas too many or missing (in
+ * objects read by fm_json_item() only too many), raw control bytes and any bytes in strings,
+ * unknown escapes, "+1", ".5", "5.", and bare words (NaN …), which are null.
  */
 #ifndef FM_UTIL_JSON_H
 #define FM_UTIL_JSON_H
@@ -30,8 +42,15 @@ enum fm_json_error {
     FM_JSON_SYNTAX, FM_JSON_DEEP, FM_JSON_LONG, FM_JSON_SOURCE /* the callback failed */
 };
 
+/* How the input ended, once it has. */
+enum fm_json_end {
+    FM_JSON_COMPLETE,          /* every bracket is closed */
+    FM_JSON_UNTERMINATED,      /* between two values: nothing but closing brackets is missing */
+    FM_JSON_TRUNCATED          /* inside a value */
+};
+
 #define FM_JSON_DEPTH 1024u                      /* fm_json_skip() has no limit */
-#define FM_JSON_TOKEN ((size_t)256 << 20)        /* bytes of one token */
+#define FM_JSON_TOKEN ((size_t)256 << 20)        /* bytes of one token, and of one item */
 
 /*
  * Moves the window: drops `used` bytes and shows at least `need` of those that follow, fewer only
@@ -45,11 +64,16 @@ struct fm_json {
     void *user;
     const unsigned char *data, *p, *end;         /* the window; the next byte */
     uint64_t offset;                             /* of data in the input */
+    uint64_t lines;                              /* line ends before data */
     bool last;                                   /* the window reaches the input's end */
     bool value;                                  /* a key was read: its value follows */
     uint32_t depth;
     uint64_t kind[FM_JSON_DEPTH / 64];           /* bit d: level d is an object */
     enum fm_json_error error;
+    enum fm_json_end state;                      /* with FM_JSON_CUT and FM_JSON_ITEM_CUT */
+    bool lost, resumed;                          /* an item of this array; the last item */
+    uint32_t guesses;                            /* where it may end */
+    const struct fm_json_vector *vector;         /* how bytes are searched: json_skip.h */
     /* the token: */
     uint64_t at;                                 /* its offset in the input */
     const char *text;                            /* KEY, STRING (inside the quotes), NUMBER */
@@ -68,12 +92,112 @@ enum fm_json_token fm_json_next(struct fm_json *j);
  * or end. */
 bool fm_json_skip(struct fm_json *j, enum fm_json_token token);
 
+/* The offset in the input of a byte in the window; the line (from 1) of an offset in the window:
+ * right for errors and tokens just met. */
+uint64_t fm_json_offset(const struct fm_json *j, const void *p);
+uint64_t fm_json_line(const struct fm_json *j, uint64_t offset);
+
+/* ---- items of an array, one at a time */
+
+/*
+ * A key as a number: its first 7 bytes and its length (255 = that or more). Two keys of up to 7
+ * bytes are equal just when their names are; FM_JSON_NAME_N(9, 'b', 'a', 's', …) is a longer one's,
+ * which fm_json_key_is() has to confirm.
+ */
+#define FM_JSON_NAME(...)                                                                      \
+    FM_JSON_NAME_OF_(FM_JSON_COUNT_(__VA_ARGS__, 7, 6, 5, 4, 3, 2, 1, 0), __VA_ARGS__, 0, 0,   \
+                     0, 0, 0, 0, 0, 0)
+#define FM_JSON_NAME_N(n, ...)                                                                 \
+    FM_JSON_NAME_OF_((n) < 255 ? (n) : 255, __VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0)
+#define FM_JSON_COUNT_(a, b, c, d, e, f, g, n, ...) n
+#define FM_JSON_NAME_OF_(n, a, b, c, d, e, f, g, ...)                                          \
+    ((uint64_t)(a) | (uint64_t)(b) << 8 | (uint64_t)(c) << 16 | (uint64_t)(d) << 24 |          \
+     (uint64_t)(e) << 32 | (uint64_t)(f) << 40 | (uint64_t)(g) << 48 | (uint64_t)(n) << 56)
+
+struct fm_json_field {
+    uint64_t name;                               /* FM_JSON_NAME() of the key */
+    const char *key, *text;                      /* inside the quotes, for strings */
+    uint32_t key_n, n;
+    uint8_t kind;                                /* STRING NUMBER TRUE FALSE NULL OBJECT ARRAY */
+    bool escaped;                                /* a string: fm_json_unescape() */
+};
+
+#define FM_JSON_FIELDS 64u                       /* in the table at once */
+
+struct fm_json_object {
+    uint64_t at, bytes;                          /* where it stands in the input */
+    const char *text;                            /* bytes[]: all of it, with its brackets */
+    const char *rest;                            /* where the next fields begin; NULL: none */
+    uint64_t damage;                             /* LOST: offset of the byte that is wrong */
+    bool resumed;                                /* the first item after LOST */
+    uint32_t fields;
+    struct fm_json_field field[FM_JSON_FIELDS];
+    uint32_t keys_n;
+    char keys[512];                              /* keys that had escapes, decoded */
+};
+
+enum fm_json_item {
+    FM_JSON_ITEM_ERROR = -1,   /* the source failed (j->error) */
+    FM_JSON_ITEM_CUT,          /* the input ends inside the array: j->state; TRUNCATED: at, bytes
+                                  of the piece of an item that is lost */
+    FM_JSON_ITEM_END,          /* the ']' was read: fm_json_next() goes on behind it; j->state
+                                  UNTERMINATED: it is missing before the outer '}' */
+    FM_JSON_ITEM_OBJECT,       /* at, bytes, text, the fields */
+    FM_JSON_ITEM_OTHER,        /* no object but some other value: at, bytes, text */
+    FM_JSON_ITEM_LOST          /* damage, or an item of more than FM_JSON_TOKEN bytes: bytes from at
+                                  on were passed over, up to where an item seems to begin */
+};
+
+/* The next item of the array that fm_json_next() has opened. Texts are borrowed until the next call
+ * on j. `{}` is an object without fields. */
+enum fm_json_item fm_json_item(struct fm_json *j, struct fm_json_object *o);
+
+/* An object in memory: text from '{' on, as fm_json_field gives it. false: damaged. */
+bool fm_json_object_read(struct fm_json_object *o, const char *text, size_t n);
+
+/* The next fields of an object that has more than FM_JSON_FIELDS: replaces the table. */
+bool fm_json_object_more(struct fm_json_object *o);
+
+static inline bool fm_json_key_is(const struct fm_json_field *f, const char *key, size_t n)
+{
+    return f->key_n == n && memcmp(f->key, key, n) == 0;
+}
+
+/* ---- values */
+
 /* Decodes escapes of s[0..n) into to (n bytes are always enough); returns the length. Surrogate
  * pairs are joined, single ones become U+FFFD; an unknown escape stays as it is. */
 size_t fm_json_unescape(const char *s, size_t n, char *to);
 
-/* A decimal number (sign, digits, fraction, exponent) times `scale` (a power of ten), exactly,
- * rounded to an integer, halves away from zero. false: no number, or it does not fit. */
+/* A decimal number (blanks around it, sign, digits, fraction, exponent) times `scale` (a power of
+ * ten), exactly, rounded to an integer, halves away from zero. false: no number, or it does not
+ * fit. */
 bool fm_json_scaled(const char *s, size_t n, int64_t scale, int64_t *out);
+
+/* A time of picoseconds: ns + ps / 1000, ps < 1000 also when ns is negative. Sums are formed before
+ * they are rounded, so that what nests in the input nests when it is rounded. */
+struct fm_json_time {
+    int64_t ns;
+    uint32_t ps;
+};
+
+/* A decimal number of microseconds; what is beyond picoseconds is cut off (towards zero). false: no
+ * number, or it does not fit. */
+bool fm_json_micros(const char *s, size_t n, struct fm_json_time *out);
+
+static inline FM_MUST_USE bool fm_json_time_add(struct fm_json_time a, struct fm_json_time b,
+                                                struct fm_json_time *sum)
+{
+    uint32_t ps = a.ps + b.ps, carry = ps >= 1000;
+    sum->ps = ps - carry * 1000;
+    return !__builtin_add_overflow(a.ns, b.ns, &sum->ns) &&
+           !__builtin_add_overflow(sum->ns, (int64_t)carry, &sum->ns);
+}
+
+/* Nanoseconds, halves away from zero. */
+static inline FM_MUST_USE bool fm_json_time_round(struct fm_json_time t, int64_t *ns)
+{
+    return !__builtin_add_overflow(t.ns, (int64_t)(t.ps > 500 || (t.ps == 500 && t.ns >= 0)), ns);
+}
 
 #endif

@@ -1,0 +1,468 @@
+/*
+ * json_skip.c - passing over strings and nested values, 64 bytes at a time.
+ *
+ * Each instruction set has a function that makes the masks of one block (json_inner.h) and one that
+ * finds the end of a string; skip_with() is compiled once for each. The last bytes of a window are
+ * copied into a block of blanks, so nothing behind the window is read.
+ *
+ * A strict walk finds damage near where it is, instead of where the brackets happen to come out
+ * even: an unescaped quote turns strings inside out, so that soon a string "ends" before a letter;
+ * a bracket that is missing lets the wrong one close, or an object begin where a key must stand.
+ */
+#include "util/json_inner.h"
+
+#ifdef __ARM_NEON
+#include <arm_neon.h>
+#endif
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
+#define BLOCK 64
+#define ALWAYS static inline __attribute__((always_inline))
+
+/* One bit a byte. */
+struct masks {
+    uint64_t quote, slash, open, close;
+    uint64_t after;            /* what may follow a string: , : ] } and blanks */
+};
+
+/* ------------------------------------------------------------------ what all variants share */
+
+/* The bytes that backslashes stand before; one may be the first of the next block. */
+static uint64_t escapes(uint64_t slash, uint64_t *carry, unsigned n)
+{
+    uint64_t out = *carry;
+    slash &= ~*carry;
+    *carry = 0;
+    while (slash) {
+        unsigned i = (unsigned)__builtin_ctzll(slash);
+        if (i + 1 == n) {
+            *carry = 1;
+            break;
+        }
+        out |= UINT64_C(2) << i;
+        slash &= ~(UINT64_C(3) << i);
+    }
+    return out;
+}
+
+ALWAYS uint64_t running_xor(uint64_t x)
+{
+    x ^= x << 1;
+    x ^= x << 2;
+    x ^= x << 4;
+    x ^= x << 8;
+    x ^= x << 16;
+    x ^= x << 32;
+    return x;
+}
+
+ALWAYS bool level_is_object(const struct fm_json_skip *s)
+{
+    uint64_t d = s->depth - 1;
+    return (s->kind[d >> 6] >> (d & 63)) & 1;
+}
+
+/* A bracket outside of strings; `begin` is the first byte that may be looked back at. */
+static enum fm_json_skipped strict_bracket(struct fm_json_skip *s, const unsigned char *at,
+                                           const unsigned char *begin)
+{
+    const bool object = *at == '{' || *at == '}';
+    const bool known = s->depth > 0 && s->depth <= FM_JSON_DEPTH;
+    if (*at == '}' || *at == ']') {
+        if (s->depth == 0 || (known && level_is_object(s) != object))
+            return FM_JSON_SKIP_DAMAGED;
+        return --s->depth == 0 ? FM_JSON_SKIP_DONE : FM_JSON_SKIP_MORE;
+    }
+    if (*at == '{' && known && level_is_object(s)) {
+        while (at > begin && at[-1] <= ' ')
+            at--;
+        if (at > begin && at[-1] == ',')
+            return FM_JSON_SKIP_DAMAGED; /* a key must stand here */
+    }
+    uint64_t d = s->depth++;
+    if (d < FM_JSON_DEPTH) {
+        s->kind[d >> 6] &= ~(UINT64_C(1) << (d & 63));
+        s->kind[d >> 6] |= (uint64_t)object << (d & 63);
+    }
+    return FM_JSON_SKIP_MORE;
+}
+
+ALWAYS enum fm_json_skipped brackets(struct fm_json_skip *s, const struct masks *m,
+                                     uint64_t outside, const unsigned char *p,
+                                     const unsigned char *begin, bool strict,
+                                     const unsigned char **at)
+{
+    uint64_t open = m->open & outside, close = m->close & outside;
+    if (!strict && (uint64_t)__builtin_popcountll(close) < s->depth) {
+        s->depth += (uint64_t)__builtin_popcountll(open) - (uint64_t)__builtin_popcountll(close);
+        return FM_JSON_SKIP_MORE;
+    }
+    for (uint64_t b = open | close; b; b &= b - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(b);
+        enum fm_json_skipped done = FM_JSON_SKIP_MORE;
+        if (strict)
+            done = strict_bracket(s, p + i, begin);
+        else if ((open >> i) & 1)
+            s->depth++;
+        else if (s->depth <= 1)
+            done = FM_JSON_SKIP_DONE;
+        else
+            s->depth--;
+        if (done != FM_JSON_SKIP_MORE) {
+            *at = p + i + (done == FM_JSON_SKIP_DONE);
+            return done;
+        }
+    }
+    return FM_JSON_SKIP_MORE;
+}
+
+/* The block of n bytes at p. */
+ALWAYS enum fm_json_skipped block(struct fm_json_skip *s, const struct masks *m,
+                                  const unsigned char *p, unsigned n, const unsigned char *begin,
+                                  bool strict, const unsigned char **at)
+{
+    uint64_t quote = m->quote;
+    if (FM_UNLIKELY((m->slash | s->escaped) != 0))
+        quote &= ~escapes(m->slash, &s->escaped, n);
+    const uint64_t inside = running_xor(quote) ^ s->inside;
+    const uint64_t closing = quote & ~inside;
+    uint64_t wrong = 0, before = ~UINT64_C(0);
+    if (strict) {
+        wrong = (closing << 1 | s->closed) & ~m->after;
+        if (wrong)
+            before = (wrong & (~wrong + 1)) - 1;
+    }
+    enum fm_json_skipped done = brackets(s, m, ~inside & before, p, begin, strict, at);
+    if (done != FM_JSON_SKIP_MORE)
+        return done;
+    if (strict && FM_UNLIKELY(wrong != 0)) {
+        *at = p + __builtin_ctzll(wrong);
+        return FM_JSON_SKIP_DAMAGED;
+    }
+    s->inside = ~(inside >> 63) + 1;
+    s->closed = (closing >> (n - 1)) & 1;
+    return FM_JSON_SKIP_MORE;
+}
+
+typedef void make_masks(const unsigned char *p, struct masks *m);
+
+ALWAYS enum fm_json_skipped skip_mode(struct fm_json_skip *s, const unsigned char **pp,
+                                      const unsigned char *end, make_masks *make, bool strict)
+{
+    const unsigned char *p = *pp, *begin = p;
+    struct masks m;
+    for (; end - p >= BLOCK; p += BLOCK) {
+        make(p, &m);
+        enum fm_json_skipped done = block(s, &m, p, BLOCK, begin, strict, pp);
+        if (done != FM_JSON_SKIP_MORE)
+            return done;
+    }
+    unsigned n = (unsigned)(end - p);
+    if (n > 0) {
+        unsigned char tail[BLOCK];
+        memset(tail, ' ', sizeof tail);
+        memcpy(tail, p, n);
+        make(tail, &m);
+        enum fm_json_skipped done = block(s, &m, p, n, begin, strict, pp);
+        if (done != FM_JSON_SKIP_MORE)
+            return done;
+    }
+    *pp = end;
+    return FM_JSON_SKIP_MORE;
+}
+
+ALWAYS enum fm_json_skipped skip_with(struct fm_json_skip *s, const unsigned char **p,
+                                      const unsigned char *end, make_masks *make)
+{
+    return s->strict ? skip_mode(s, p, end, make, true) : skip_mode(s, p, end, make, false);
+}
+
+/* ------------------------------------------------------------------ one byte at a time */
+
+ALWAYS void plain_masks(const unsigned char *p, struct masks *m)
+{
+    memset(m, 0, sizeof *m);
+    for (unsigned i = 0; i < BLOCK; i++) {
+        const uint64_t bit = UINT64_C(1) << i;
+        const unsigned char c = p[i], low = c | 0x20;
+        m->quote |= c == '"' ? bit : 0;
+        m->slash |= c == '\\' ? bit : 0;
+        m->open |= low == '{' ? bit : 0;
+        m->close |= low == '}' ? bit : 0;
+        m->after |= low == '}' || c == ',' || c == ':' || c <= ' ' ? bit : 0;
+    }
+}
+
+static const unsigned char *plain_special(const unsigned char *p, const unsigned char *end)
+{
+    while (p < end && *p != '"' && *p != '\\')
+        p++;
+    return p;
+}
+
+static enum fm_json_skipped plain_skip(struct fm_json_skip *s, const unsigned char **p,
+                                       const unsigned char *end)
+{
+    return skip_with(s, p, end, plain_masks);
+}
+
+static uint64_t plain_lines(const unsigned char *p, const unsigned char *end)
+{
+    uint64_t n = 0;
+    while (p < end)
+        n += *p++ == '\n';
+    return n;
+}
+
+static const struct fm_json_vector plain = {"plain", plain_special, plain_skip, plain_lines};
+
+/* ------------------------------------------------------------------ SSE2 and AVX2 */
+
+#ifdef __SSE2__
+
+ALWAYS __m128i load16(const unsigned char *p)
+{
+    return _mm_loadu_si128((const __m128i *)(const void *)p);
+}
+
+ALWAYS uint64_t bits16(__m128i v, unsigned part)
+{
+    return (uint64_t)(unsigned)_mm_movemask_epi8(v) << (16 * part);
+}
+
+ALWAYS void sse2_masks(const unsigned char *p, struct masks *m)
+{
+    const __m128i blank = _mm_set1_epi8(' ');
+    memset(m, 0, sizeof *m);
+    for (unsigned i = 0; i < 4; i++) {
+        const __m128i v = load16(p + 16 * i), low = _mm_or_si128(v, blank);
+        const __m128i close = _mm_cmpeq_epi8(low, _mm_set1_epi8('}'));
+        const __m128i comma = _mm_cmpeq_epi8(v, _mm_set1_epi8(','));
+        const __m128i colon = _mm_cmpeq_epi8(v, _mm_set1_epi8(':'));
+        const __m128i blanks = _mm_cmpeq_epi8(_mm_min_epu8(v, blank), v);
+        m->quote |= bits16(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')), i);
+        m->slash |= bits16(_mm_cmpeq_epi8(v, _mm_set1_epi8('\\')), i);
+        m->open |= bits16(_mm_cmpeq_epi8(low, _mm_set1_epi8('{')), i);
+        m->close |= bits16(close, i);
+        m->after |= bits16(_mm_or_si128(_mm_or_si128(close, comma), _mm_or_si128(colon, blanks)),
+                           i);
+    }
+}
+
+static const unsigned char *sse2_special(const unsigned char *p, const unsigned char *end)
+{
+    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\');
+    for (; end - p >= 16; p += 16) {
+        const __m128i v = load16(p);
+        const int mask = _mm_movemask_epi8(
+            _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash)));
+        if (mask)
+            return p + __builtin_ctz((unsigned)mask);
+    }
+    return plain_special(p, end);
+}
+
+static enum fm_json_skipped sse2_skip(struct fm_json_skip *s, const unsigned char **p,
+                                      const unsigned char *end)
+{
+    return skip_with(s, p, end, sse2_masks);
+}
+
+static uint64_t sse2_lines(const unsigned char *p, const unsigned char *end)
+{
+    const __m128i zero = _mm_setzero_si128(), line = _mm_set1_epi8('\n');
+    __m128i sum = zero;
+    while (end - p >= 16) {
+        /* 255 is what a byte can count to. */
+        size_t steps = FM_MIN((size_t)(end - p) / 16, (size_t)255);
+        __m128i n = zero;
+        for (size_t i = 0; i < steps; i++, p += 16)
+            n = _mm_sub_epi8(n, _mm_cmpeq_epi8(load16(p), line));
+        sum = _mm_add_epi64(sum, _mm_sad_epu8(n, zero));
+    }
+    uint64_t part[2];
+    memcpy(part, &sum, sizeof part);
+    return part[0] + part[1] + plain_lines(p, end);
+}
+
+static const struct fm_json_vector sse2 = {"sse2", sse2_special, sse2_skip, sse2_lines};
+
+#define AVX2 __attribute__((target("avx2,popcnt,bmi")))
+#define AVX2_INLINE static inline AVX2 __attribute__((always_inline))
+
+AVX2_INLINE __m256i load32(const unsigned char *p)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)p);
+}
+
+AVX2_INLINE uint64_t bits32(__m256i v, unsigned part)
+{
+    return (uint64_t)(unsigned)_mm256_movemask_epi8(v) << (32 * part);
+}
+
+AVX2_INLINE void avx2_masks(const unsigned char *p, struct masks *m)
+{
+    const __m256i blank = _mm256_set1_epi8(' ');
+    memset(m, 0, sizeof *m);
+    for (unsigned i = 0; i < 2; i++) {
+        const __m256i v = load32(p + 32 * i), low = _mm256_or_si256(v, blank);
+        const __m256i close = _mm256_cmpeq_epi8(low, _mm256_set1_epi8('}'));
+        const __m256i comma = _mm256_cmpeq_epi8(v, _mm256_set1_epi8(','));
+        const __m256i colon = _mm256_cmpeq_epi8(v, _mm256_set1_epi8(':'));
+        const __m256i blanks = _mm256_cmpeq_epi8(_mm256_min_epu8(v, blank), v);
+        m->quote |= bits32(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('"')), i);
+        m->slash |= bits32(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('\\')), i);
+        m->open |= bits32(_mm256_cmpeq_epi8(low, _mm256_set1_epi8('{')), i);
+        m->close |= bits32(close, i);
+        m->after |= bits32(
+            _mm256_or_si256(_mm256_or_si256(close, comma), _mm256_or_si256(colon, blanks)), i);
+    }
+}
+
+AVX2 static const unsigned char *avx2_special(const unsigned char *p, const unsigned char *end)
+{
+    const __m256i quote = _mm256_set1_epi8('"'), slash = _mm256_set1_epi8('\\');
+    for (; end - p >= 32; p += 32) {
+        const __m256i v = load32(p);
+        const unsigned mask = (unsigned)_mm256_movemask_epi8(
+            _mm256_or_si256(_mm256_cmpeq_epi8(v, quote), _mm256_cmpeq_epi8(v, slash)));
+        if (mask)
+            return p + __builtin_ctz(mask);
+    }
+    return sse2_special(p, end);
+}
+
+AVX2 static enum fm_json_skipped avx2_skip(struct fm_json_skip *s, const unsigned char **p,
+                                           const unsigned char *end)
+{
+    return skip_with(s, p, end, avx2_masks);
+}
+
+AVX2 static uint64_t avx2_lines(const unsigned char *p, const unsigned char *end)
+{
+    const __m256i zero = _mm256_setzero_si256(), line = _mm256_set1_epi8('\n');
+    __m256i sum = zero;
+    while (end - p >= 32) {
+        size_t steps = FM_MIN((size_t)(end - p) / 32, (size_t)255);
+        __m256i n = zero;
+        for (size_t i = 0; i < steps; i++, p += 32)
+            n = _mm256_sub_epi8(n, _mm256_cmpeq_epi8(load32(p), line));
+        sum = _mm256_add_epi64(sum, _mm256_sad_epu8(n, zero));
+    }
+    uint64_t part[4];
+    memcpy(part, &sum, sizeof part);
+    return part[0] + part[1] + part[2] + part[3] + plain_lines(p, end);
+}
+
+static const struct fm_json_vector avx2 = {"avx2", avx2_special, avx2_skip, avx2_lines};
+
+static bool have_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt") &&
+           __builtin_cpu_supports("bmi");
+}
+
+#endif
+
+/* ------------------------------------------------------------------ NEON */
+
+#ifdef __ARM_NEON
+
+/* A bit a byte: weights 1 2 4 … 128 are added up within each half. */
+ALWAYS uint64_t neon_bits(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x16_t d)
+{
+    static const uint8_t weights[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    const uint8x16_t w = vld1q_u8(weights);
+    uint8x16_t ab = vpaddq_u8(vandq_u8(a, w), vandq_u8(b, w));
+    uint8x16_t cd = vpaddq_u8(vandq_u8(c, w), vandq_u8(d, w));
+    ab = vpaddq_u8(ab, cd);
+    ab = vpaddq_u8(ab, ab);
+    return vgetq_lane_u64(vreinterpretq_u64_u8(ab), 0);
+}
+
+ALWAYS uint64_t neon_equal(const uint8x16_t v[4], unsigned char c)
+{
+    const uint8x16_t x = vdupq_n_u8(c);
+    return neon_bits(vceqq_u8(v[0], x), vceqq_u8(v[1], x), vceqq_u8(v[2], x), vceqq_u8(v[3], x));
+}
+
+ALWAYS void neon_masks(const unsigned char *p, struct masks *m)
+{
+    const uint8x16_t blank = vdupq_n_u8(' ');
+    uint8x16_t v[4], low[4];
+    for (unsigned i = 0; i < 4; i++) {
+        v[i] = vld1q_u8(p + 16 * i);
+        low[i] = vorrq_u8(v[i], blank);
+    }
+    m->quote = neon_equal(v, '"');
+    m->slash = neon_equal(v, '\\');
+    m->open = neon_equal(low, '{');
+    m->close = neon_equal(low, '}');
+    m->after = m->close | neon_equal(v, ',') | neon_equal(v, ':') |
+               neon_bits(vcleq_u8(v[0], blank), vcleq_u8(v[1], blank), vcleq_u8(v[2], blank),
+                         vcleq_u8(v[3], blank));
+}
+
+static const unsigned char *neon_special(const unsigned char *p, const unsigned char *end)
+{
+    const uint8x16_t quote = vdupq_n_u8('"'), slash = vdupq_n_u8('\\');
+    for (; end - p >= 16; p += 16) {
+        const uint8x16_t v = vld1q_u8(p);
+        if (vmaxvq_u8(vorrq_u8(vceqq_u8(v, quote), vceqq_u8(v, slash))) != 0)
+            break;
+    }
+    return plain_special(p, end);
+}
+
+static enum fm_json_skipped neon_skip(struct fm_json_skip *s, const unsigned char **p,
+                                      const unsigned char *end)
+{
+    return skip_with(s, p, end, neon_masks);
+}
+
+static uint64_t neon_lines(const unsigned char *p, const unsigned char *end)
+{
+    const uint8x16_t line = vdupq_n_u8('\n'), one = vdupq_n_u8(1);
+    uint64_t n = 0;
+    for (; end - p >= 16; p += 16)
+        n += vaddvq_u8(vandq_u8(vceqq_u8(vld1q_u8(p), line), one));
+    return n + plain_lines(p, end);
+}
+
+static const struct fm_json_vector neon = {"neon", neon_special, neon_skip, neon_lines};
+
+#endif
+
+/* ------------------------------------------------------------------ which one */
+
+const struct fm_json_vector *fm_json_vector_get(unsigned i, bool *known)
+{
+    *known = true;
+    if (i == 0)
+        return &plain;
+#ifdef __SSE2__
+    if (i == 1)
+        return &sse2;
+    if (i == 2)
+        return have_avx2() ? &avx2 : NULL;
+#endif
+#ifdef __ARM_NEON
+    if (i == 1)
+        return &neon;
+#endif
+    *known = false;
+    return NULL;
+}
+
+const struct fm_json_vector *fm_json_vector_best(void)
+{
+#if defined __SSE2__
+    return have_avx2() ? &avx2 : &sse2;
+#elif defined __ARM_NEON
+    return &neon;
+#else
+    return &plain;
+#endif
+}
