@@ -271,6 +271,7 @@ enum fm_status fm_import_input(struct fm_ctx *ctx, struct fm_input *input,
     struct choice choice = {.importer = NULL};
     struct fm_source *source;
     uint64_t before, size;
+    const char *member;
     enum fm_status status, built;
     *usable = false;
     import.options = options != NULL ? options : &none;
@@ -280,6 +281,9 @@ enum fm_status fm_import_input(struct fm_ctx *ctx, struct fm_input *input,
         fm_mapping_free(choice.mapping);
         return status;
     }
+    member = fm_input_member(input);
+    if (member[0] != '\0')
+        fm_builder_provenance(builder, "member", member, strlen(member));
     before = fm_builder_rows(builder);
     status = run(&import, &choice, err);
     fm_mapping_free(choice.mapping);

@@ -44,6 +44,8 @@ struct fm_codec {
 
 extern const struct fm_codec fm_codec_gzip, fm_codec_zstd, fm_codec_xz, fm_codec_lz4,
     fm_codec_bzip2;
+/* A bare deflate stream (zip members): not sought by content. */
+extern const struct fm_codec fm_codec_deflate;
 
 /* The codec whose member begins at p, or NULL. */
 const struct fm_codec *fm_codec_detect(const unsigned char *p, size_t n, bool whole);
@@ -64,6 +66,29 @@ enum fm_status fm_inflate_open(struct fm_ctx *ctx, const struct fm_codec *codec,
 enum fm_status fm_inflate_step(struct fm_inflate *inflate, const unsigned char **in,
                                size_t *in_left, unsigned char *out, size_t cap, size_t *produced,
                                struct fm_error *err);
+
+/* Unpacked bytes against their limit (UINT64_MAX: none). */
+struct fm_unpacked {
+    uint64_t n, limit;
+};
+/* How much of a buffer to fill: one byte more than allowed tells whether there is more. */
+static inline size_t fm_unpacked_room(const struct fm_unpacked *u, size_t cap)
+{
+    return u->limit - u->n < cap ? (size_t)(u->limit - u->n + 1) : cap;
+}
+/* Counts *n new bytes; false: they pass the limit, *n is what is still allowed. */
+static inline bool fm_unpacked_add(struct fm_unpacked *u, size_t *n)
+{
+    bool fits = *n <= u->limit - u->n;
+    if (!fits)
+        *n = (size_t)(u->limit - u->n);
+    u->n += *n;
+    return fits;
+}
+/* Counts the finding; returns FM_LIMIT. */
+struct fm_layer_env;
+enum fm_status fm_unpacked_fail(const struct fm_unpacked *u, const struct fm_layer_env *env,
+                                const char *kind, uint64_t offset, struct fm_error *err);
 
 /* For the libraries' allocation hooks, which free without a size: blocks carry it in front. NULL on
  * overflow or no memory. */

@@ -1,5 +1,6 @@
 /*
- * inflate_gzip.c - gzip members (RFC 1952) by zlib, which checks CRC and length.
+ * inflate_gzip.c - gzip members (RFC 1952) by zlib, which checks CRC and length; bare deflate
+ * streams (RFC 1951), which have neither.
  *
  *     1f 8b 08 flags mtime(4) xfl os   flags above 0x1f are reserved and must be 0
  */
@@ -33,7 +34,7 @@ static void gzip_dealloc(void *mem, void *p)
     fm_inflate_dealloc(mem, p);
 }
 
-static void *gzip_open(struct fm_mem *mem)
+static void *open_bits(struct fm_mem *mem, int bits)
 {
     struct gzip_state *s = fm_mem_zalloc(mem, sizeof *s);
     if (s == NULL)
@@ -42,11 +43,21 @@ static void *gzip_open(struct fm_mem *mem)
     s->z.zalloc = gzip_alloc;
     s->z.zfree = gzip_dealloc;
     s->z.opaque = mem;
-    if (inflateInit2(&s->z, 15 + 16) != Z_OK) {
+    if (inflateInit2(&s->z, bits) != Z_OK) {
         fm_mem_free(mem, s, sizeof *s);
         return NULL;
     }
     return s;
+}
+
+static void *gzip_open(struct fm_mem *mem)
+{
+    return open_bits(mem, 15 + 16);
+}
+
+static void *deflate_open(struct fm_mem *mem)
+{
+    return open_bits(mem, -15);
 }
 
 static void gzip_close(void *state)
@@ -99,4 +110,12 @@ const struct fm_codec fm_codec_gzip = {
     .restart = gzip_restart,
     .run = gzip_run,
     .padding = 1,
+};
+
+const struct fm_codec fm_codec_deflate = {
+    .name = "deflate",
+    .open = deflate_open,
+    .close = gzip_close,
+    .restart = gzip_restart,
+    .run = gzip_run,
 };

@@ -41,6 +41,7 @@ struct fm_input {
     struct fm_error damage;
     struct fm_diags diags;
     char filters[FM_INPUT_FILTERS];
+    char member[FM_INPUT_MEMBER];   /* name of the zip member that is read, "" none (yet) */
     atomic_ullong hash;     /* of the whole, when `hashed` */
     atomic_bool hashed;
     uint64_t head_hash;

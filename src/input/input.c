@@ -57,7 +57,7 @@ static void add_filter(struct fm_input *input, const char *kind)
 /* Puts decompressors over the front window for as long as its bytes are compressed. */
 static enum fm_status stack_layers(struct fm_input *input, struct fm_error *err)
 {
-    struct fm_layer_env env = { input->ctx, input->name, &input->diags };
+    struct fm_layer_env env = { input->ctx, input->name, &input->diags, input->member };
     for (unsigned layers = 0;; layers++) {
         struct fm_stage *stage;
         const char *kind;
@@ -201,6 +201,11 @@ const char *fm_input_name(const struct fm_input *input)
 const char *fm_input_path(const struct fm_input *input)
 {
     return input->has_path ? input->name : NULL;
+}
+
+const char *fm_input_member(const struct fm_input *input)
+{
+    return input->member;
 }
 
 const char *fm_input_filters(const struct fm_input *input)

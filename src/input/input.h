@@ -42,6 +42,8 @@ bool fm_input_is_dir(const struct fm_input *input);
 const char *fm_input_name(const struct fm_input *input);   /* as given; for messages */
 const char *fm_input_path(const struct fm_input *input);   /* NULL for memory and pipes */
 const char *fm_input_filters(const struct fm_input *input); /* "gzip", "gzip+zstd", "" */
+/* Name of the member of a zip archive whose bytes these are, known once its first byte is; "". */
+const char *fm_input_member(const struct fm_input *input);
 
 /* The first bytes (up to 64 KiB; fewer when the input is shorter or damaged), for probing: borrowed
  * until the input is read or made seekable. Not to be called from two threads at once. */

@@ -9,7 +9,7 @@
  * could be decoded, with the offset of the compressed byte where it happened.
  */
 #include "input/inflate.h"
-#include "input/window.h"
+#include "input/zip.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,22 +19,21 @@ struct layer {
     struct fm_layer_env env;
     struct fm_inflate *z;
     struct fm_window below;
-    uint64_t out;        /* bytes given */
-    uint64_t limit;      /* of those; UINT64_MAX = none */
+    struct fm_unpacked out; /* bytes given */
     uint64_t member;     /* where the open member begins */
     uint64_t members;    /* complete ones */
     bool done;
 };
 
-static enum fm_status layer_fail(struct layer *l, enum fm_status status, const char *why,
-                                 struct fm_error *err)
+static enum fm_status layer_fail(struct layer *l, enum fm_status status, uint64_t out,
+                                 const char *why, struct fm_error *err)
 {
     l->done = true;
     fm_diag_add(l->env.diags, FM_DIAG_INFLATE, l->below.offset, 1);
     return fm_error_at(err, status, l->env.name, l->below.offset,
                        "%s (the %s data that begins at byte %" PRIu64 "; %" PRIu64
                        " bytes were unpacked)",
-                       why, l->z->codec->name, l->member, l->out);
+                       why, l->z->codec->name, l->member, out);
 }
 
 /* The bytes below ended, or cannot be read, within a member. */
@@ -51,7 +50,7 @@ static enum fm_status layer_cut(struct layer *l, enum fm_status below, struct fm
         return below;
     }
     snprintf(why, sizeof why, "%s data is cut", l->z->codec->name);
-    return layer_fail(l, FM_TRUNCATED, why, err);
+    return layer_fail(l, FM_TRUNCATED, l->out.n, why, err);
 }
 
 /* Between members: true when another one begins; false = the end, or a failure in *status. */
@@ -109,8 +108,7 @@ static bool layer_step(struct layer *l, unsigned char *buf, size_t cap, size_t *
     }
     fm_window_consume(&l->below, n - left);
     if (*status != FM_OK) {
-        l->out += *got;
-        *status = layer_fail(l, *status, broken.message, err);
+        *status = layer_fail(l, *status, l->out.n + *got, broken.message, err);
         return false;
     }
     if (n == 0 && *got == 0 && !l->z->between) {
@@ -120,6 +118,15 @@ static bool layer_step(struct layer *l, unsigned char *buf, size_t cap, size_t *
     return true;
 }
 
+enum fm_status fm_unpacked_fail(const struct fm_unpacked *u, const struct fm_layer_env *env,
+                                const char *kind, uint64_t offset, struct fm_error *err)
+{
+    fm_diag_add(env->diags, FM_DIAG_INFLATE_LIMIT, offset, 1);
+    return fm_error_at(err, FM_LIMIT, env->name, offset,
+                       "%s data unpacks to more than the limit of %" PRIu64 " bytes", kind,
+                       u->limit);
+}
+
 static enum fm_status layer_read(struct fm_stage *stage, unsigned char *buf, size_t cap,
                                  size_t *got, struct fm_error *err)
 {
@@ -127,24 +134,16 @@ static enum fm_status layer_read(struct fm_stage *stage, unsigned char *buf, siz
     enum fm_status status = FM_OK;
     *got = 0;
     while (*got < cap && !l->done) {
-        /* One byte more than allowed tells whether there is more. */
-        uint64_t room = l->limit - l->out < cap - *got ? l->limit - l->out + 1 : cap - *got;
-        size_t n = 0;
-        uint64_t before = l->out;
-        bool more = layer_step(l, buf + *got, (size_t)room, &n, &status, err);
-        if (before + n > l->limit) {
+        size_t room = fm_unpacked_room(&l->out, cap - *got), n = 0;
+        bool more = layer_step(l, buf + *got, room, &n, &status, err);
+        bool fits = fm_unpacked_add(&l->out, &n);
+        *got += n;
+        if (!fits) {
             l->done = true;
-            *got += (size_t)(l->limit - before);
-            l->out = l->limit;
-            fm_diag_add(l->env.diags, FM_DIAG_INFLATE_LIMIT, l->below.offset, 1);
             if (err != NULL)
                 fm_error_clear(err);
-            return fm_error_at(err, FM_LIMIT, l->env.name, l->below.offset,
-                               "%s data unpacks to more than the limit of %" PRIu64 " bytes",
-                               l->z->codec->name, l->limit);
+            return fm_unpacked_fail(&l->out, &l->env, l->z->codec->name, l->below.offset, err);
         }
-        l->out = before + n;
-        *got += n;
         if (!more)
             break;
     }
@@ -172,14 +171,19 @@ static void layer_free(struct fm_stage *stage)
 
 /* What the window starts with; failures of the bytes themselves wait for the reader. A skippable
  * frame is looked past, as far as the window goes. */
-static enum fm_status detect(struct fm_window *below, const struct fm_codec **codec,
+static enum fm_status detect(struct fm_window *below, const struct fm_codec **codec, bool *zip,
                              struct fm_error *err)
 {
     const unsigned char *p;
     size_t n, need = FM_INFLATE_MAGIC;
     *codec = NULL;
+    *zip = false;
     if (fm_window_peek(below, need, &p, &n, NULL) == FM_NOMEM)
         return fm_error_nomem(err);
+    if (n >= 4 && memcmp(p, "PK\3\4", 4) == 0) {
+        *zip = true;
+        return FM_OK;
+    }
     if (n >= 8 && (p[0] & 0xf0) == 0x50 && p[1] == 0x2a && p[2] == 0x4d && p[3] == 0x18) {
         need = FM_MIN((size_t)p[4] + ((size_t)p[5] << 8) + ((size_t)p[6] << 16) + 12,
                       FM_WINDOW_FIRST);
@@ -196,7 +200,12 @@ enum fm_status fm_layer_open(const struct fm_layer_env *env, struct fm_window *b
     struct fm_mem *mem = &env->ctx->mem;
     *stage = NULL;
     const struct fm_codec *codec;
-    enum fm_status status = detect(below, &codec, err);
+    bool zip;
+    enum fm_status status = detect(below, &codec, &zip, err);
+    if (status == FM_OK && zip) {
+        *kind = "zip";
+        return fm_zip_open(env, below, stage, err);
+    }
     if (status != FM_OK || codec == NULL)
         return status;
     struct layer *l = fm_mem_zalloc(mem, sizeof *l);
@@ -214,7 +223,7 @@ enum fm_status fm_layer_open(const struct fm_layer_env *env, struct fm_window *b
     l->stage.raw = layer_raw;
     l->stage.free = layer_free;
     l->env = *env;
-    l->limit = cap != 0 ? cap : UINT64_MAX;
+    l->out.limit = cap != 0 ? cap : UINT64_MAX;
     l->below = *below;
     memset(below, 0, sizeof *below);
     *stage = &l->stage;

@@ -3,7 +3,8 @@
  *
  *     fd | pread | memory            stage 0
  *        window
- *     gzip, zstd, xz, lz4, bzip2     stage 1 .. 8, each owns the window it reads from
+ *     gzip, zstd, xz, lz4, bzip2,
+ *     a member of a zip archive      stage 1 .. 8, each owns the window it reads from
  *        window                      the reader's: stages decode straight into it
  *
  * A window is one reused buffer. Bytes that a caller has not consumed stay in it; before more are
@@ -26,6 +27,7 @@
 #define FM_WINDOW ((size_t)128 << 10)
 #define FM_WINDOW_FIRST ((size_t)64 << 10)  /* bytes asked for first and after a seek */
 #define FM_WINDOW_STEP ((size_t)64 << 20)   /* largest growth at once */
+#define FM_INPUT_MEMBER 256                 /* bytes kept of a zip member's name, with the NUL */
 
 struct fm_stage {
     /* Up to cap (> 0) bytes into buf. *got may be > 0 together with a failure: those bytes are good
@@ -100,6 +102,7 @@ struct fm_layer_env {
     struct fm_ctx *ctx;
     const char *name;           /* of the input: borrowed, must outlive the stage */
     struct fm_diags *diags;     /* findings; borrowed */
+    char *member;               /* FM_INPUT_MEMBER bytes for the name of a zip member; borrowed */
 };
 enum fm_status fm_layer_open(const struct fm_layer_env *env, struct fm_window *below,
                              struct fm_stage **stage, const char **kind, struct fm_error *err);
