@@ -191,6 +191,7 @@ struct fm_source_info {
 
 struct fm_event_info {
     const char *name;
+    const char *metric;        /* "alloc": what several events measure; else the name */
     const char *unit;          /* "ns", "bytes", "cycles", "count" ... */
     enum fm_kind kind;
     uint64_t rows;             /* rows of this event */
@@ -198,7 +199,7 @@ struct fm_event_info {
     uint64_t weight_hi, weight_lo; /* sum of weight, 128 bits */
     uint64_t stacks;           /* rows that carry a stack and a weight */
     uint64_t period;           /* sampling period or frequency setting, 0 = unknown */
-    bool is_default;           /* what --event auto takes */
+    bool is_default;           /* it belongs to what --event auto takes */
 };
 
 /* A row of the account: what was read, what was dropped and why, what was lost before us. */
@@ -242,6 +243,19 @@ FM_API bool fm_store_provenance(const struct fm_store *store, size_t i, size_t k
                                 const char **key, const char **value);
 FM_API size_t fm_store_events(const struct fm_store *store);
 FM_API void fm_store_event(const struct fm_store *store, size_t i, struct fm_event_info *out);
+/* Events that are worked out when they are chosen, "leak": rows of one event without a later row of
+ * another that has an equal label. Their account: starts = ended + reused + open. */
+struct fm_derived_info {
+    const char *name, *event, *unless, *key;
+    uint64_t starts, ended, reused, open;
+    uint64_t ends, ends_alone;     /* rows of the other event; of those, without a start */
+    uint64_t weight_hi, weight_lo; /* sum of weight over the open rows */
+    const char *unit;
+};
+FM_API size_t fm_store_deriveds(const struct fm_store *store);
+/* Works one out: reads its rows. FM_UNKNOWN: the input has none of its events. */
+FM_API enum fm_status fm_store_derived(struct fm_store *store, size_t i,
+                                       struct fm_derived_info *out, struct fm_error *err);
 FM_API size_t fm_store_threads(const struct fm_store *store);
 FM_API void fm_store_thread(const struct fm_store *store, size_t i, struct fm_thread_info *out);
 FM_API size_t fm_store_modules(const struct fm_store *store);
@@ -260,7 +274,7 @@ FM_API enum fm_status fm_store_verify(const struct fm_store *store, struct fm_er
 /* What every command that reads a profile lets its user choose. */
 struct fm_select_options {
     size_t size;
-    const char *event;           /* name, "auto" (NULL) or "all" */
+    const char *event;           /* name, metric, alias, a list of them, "auto" (NULL), "all" */
     const char *weight;          /* "value" (NULL), "samples" or a column */
     const char *prepend;         /* "comm,thread", "none", or NULL = the mapping's view */
     const char *append;
@@ -295,6 +309,9 @@ FM_API enum fm_status fm_query_run(struct fm_ctx *ctx, struct fm_query *query,
 FM_API void fm_result_free(struct fm_result *result);
 FM_API size_t fm_result_tables(const struct fm_result *result);
 FM_API size_t fm_result_rows(const struct fm_result *result, size_t table);
+/* What the table sums: "cycles", "cpu: jdk.CPUTimeSample"; and its unit. */
+FM_API const char *fm_result_event(const struct fm_result *result, size_t table);
+FM_API const char *fm_result_unit(const struct fm_result *result, size_t table);
 FM_API size_t fm_result_columns(const struct fm_result *result, size_t table);
 FM_API const char *fm_result_column_name(const struct fm_result *result, size_t table, size_t col);
 /* One cell as CSV would print it (raw integers, no scaling), "" for null. Borrowed until the next

@@ -44,22 +44,18 @@ u128 answer_number(struct fm_result *result, size_t row, size_t col)
     return v;
 }
 
-/* The unit of what the tables sum. */
-static const char *chosen_unit(const struct cli *cli, const struct fm_store *store)
+/* What the tables sum. Samples and columns are numbers without a unit. */
+static void name_chosen(const struct cli *cli, const struct fm_result *result,
+                        struct chosen *chosen)
 {
-    const struct fm_select_options *select = &cli->options.select;
-    const char *name = select->event;
-    struct fm_event_info event;
+    const char *weight = cli->options.select.weight;
+    const char *event = fm_result_event(result, 0), *unit = fm_result_unit(result, 0);
 
-    if (select->weight && strcmp(select->weight, "value") != 0 &&
-        strcmp(select->weight, "period") != 0)
-        return "";
-    for (size_t i = 0; i < fm_store_events(store); i++) {
-        fm_store_event(store, i, &event);
-        if (!name || strcmp(name, "auto") == 0 ? event.is_default : strcmp(name, event.name) == 0)
-            return event.unit;
-    }
-    return "";
+    *chosen = (struct chosen){.unit = ""};
+    if (!weight || strcmp(weight, "value") == 0 || strcmp(weight, "period") == 0)
+        snprintf(chosen->unit, sizeof chosen->unit, "%s", unit);
+    if (strcmp(event, unit) != 0)
+        snprintf(chosen->of, sizeof chosen->of, " of %s", event);
 }
 
 struct fm_result *answer_kinds(struct cli *cli, struct fm_store *store, struct chosen *chosen,
@@ -72,7 +68,7 @@ struct fm_result *answer_kinds(struct cli *cli, struct fm_store *store, struct c
         return NULL;
     self = answer_column(result, "self");
     samples = answer_column(result, "samples");
-    *chosen = (struct chosen){.unit = chosen_unit(cli, store)};
+    name_chosen(cli, result, chosen);
     for (size_t i = 0; i < fm_result_rows(result, 0); i++) {
         chosen->weight += answer_number(result, i, self);
         chosen->samples += answer_number(result, i, samples);

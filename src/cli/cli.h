@@ -147,6 +147,8 @@ int cmd_help(struct cli *cli);
 
 /* ---------------------------------------------------------------- messages */
 
+#define WIDEST 40 /* columns of tables grow with their texts up to this */
+
 /* One line on standard error: "foldmill: TEXT". */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same, followed by a pointer to the command's help; returns EXIT_USAGE. */
@@ -221,7 +223,8 @@ u128 answer_number(struct fm_result *result, size_t row, size_t col);
 /* What the options that choose samples leave. */
 struct chosen {
     u128 samples, weight;
-    const char *unit;          /* of the weight */
+    char unit[32];             /* of the weight; "" for samples and columns */
+    char of[256];              /* " of EVENT", "" when its name is the unit */
 };
 /* Weight by the kind of the leaf frame (columns "kind", "self", "samples"), and the sums. */
 struct fm_result *answer_kinds(struct cli *cli, struct fm_store *store, struct chosen *chosen,

@@ -95,14 +95,29 @@ static void print_account(const struct fm_store *store, size_t s)
 
 static void print_events(const struct fm_store *store)
 {
-    printf("\nevents\n  %-24s %-8s %-10s %14s %14s %14s  %s\n", "name", "kind", "unit", "rows",
-           "samples", "with stack", "weight");
+    int name = 24, metric = 0;
+
+    for (size_t i = 0; i < fm_store_events(store); i++) {
+        struct fm_event_info event;
+        int n, m;
+
+        fm_store_event(store, i, &event);
+        n = (int)strlen(event.name);
+        m = (int)strlen(event.metric) + 1;
+        name = n > name && n <= WIDEST ? n : name;
+        if (strcmp(event.name, event.metric) != 0)
+            metric = m > metric && m <= WIDEST ? m : metric > 8 ? metric : 8;
+    }
+    printf("\nevents\n  %-*s %-*s%-8s %-10s %14s %14s %14s  %s\n", name, "name", metric,
+           metric > 0 ? "metric" : "", "kind", "unit", "rows", "samples", "with stack", "weight");
     for (size_t i = 0; i < fm_store_events(store); i++) {
         char rows[FIGURE], samples[FIGURE], stacks[FIGURE], weight[FIGURE];
         struct fm_event_info event;
 
         fm_store_event(store, i, &event);
-        printf("%c %-24s %-8s %-10s %14s %14s %14s  %s", event.is_default ? '*' : ' ', event.name,
+        printf("%c %-*s %-*s%-8s %-10s %14s %14s %14s  %s", event.is_default ? '*' : ' ', name,
+               event.name, metric,
+               metric > 0 && strcmp(event.name, event.metric) != 0 ? event.metric : "",
                fm_kind_text(event.kind), event.unit, figure_count(rows, event.rows),
                figure_count(samples, event.samples), figure_count(stacks, event.stacks),
                figure_count(weight, (u128)event.weight_hi << 64 | event.weight_lo));
@@ -110,6 +125,35 @@ static void print_events(const struct fm_store *store)
             printf("  (period or frequency %" PRIu64 ")", event.period);
         putchar('\n');
     }
+}
+
+/* Events that are worked out when they are chosen. */
+static int print_deriveds(struct fm_store *store)
+{
+    int code = 0;
+
+    for (size_t i = 0; i < fm_store_deriveds(store); i++) {
+        char a[FIGURE], b[FIGURE], c[FIGURE], d[FIGURE], e[FIGURE];
+        struct fm_derived_info info;
+        struct fm_error err = {0};
+        enum fm_status status = fm_store_derived(store, i, &info, &err);
+
+        if (status == FM_UNKNOWN)
+            continue;
+        if (status != FM_OK) {
+            code = say_error(&err);
+            continue;
+        }
+        printf("\n%s: %s of %s %s rows, %s\n", info.name, figure_count(a, info.open),
+               figure_count(b, info.starts), info.event,
+               figure_unit(c, (u128)info.weight_hi << 64 | info.weight_lo, info.unit));
+        printf("  %s with a later %s of the same %s\n  %s whose %s was taken again\n",
+               figure_count(d, info.ended), info.unless, info.key, figure_count(e, info.reused),
+               info.key);
+        printf("  %s of %s %s rows belong to none\n", figure_count(a, info.ends_alone),
+               figure_count(b, info.ends), info.unless);
+    }
+    return code;
 }
 
 static void print_threads(const struct fm_store *store)
@@ -180,8 +224,8 @@ static void print_chosen(struct cli *cli, struct fm_store *store, int *code)
     result = answer_kinds(cli, store, &chosen, code);
     if (!result)
         return;
-    printf("\nchosen: %s samples, %s\n", figure_count(a, chosen.samples),
-           figure_unit(b, chosen.weight, chosen.unit));
+    printf("\nchosen: %s samples, %s%s\n", figure_count(a, chosen.samples),
+           figure_unit(b, chosen.weight, chosen.unit), chosen.of);
     fm_result_free(result);
 }
 
@@ -189,7 +233,7 @@ int cmd_info(struct cli *cli)
 {
     const struct words *in = &cli->options.operand;
     struct fm_store *store;
-    int code;
+    int code, derived;
 
     if (in->n == 0)
         return say_usage(cli, "no input: name a file, or '-' for standard input");
@@ -201,9 +245,10 @@ int cmd_info(struct cli *cli)
         print_account(store, s);
     }
     print_events(store);
+    derived = print_deriveds(store);
     print_threads(store);
     print_modules(store);
     print_chosen(cli, store, &code);
     fm_store_free(store);
-    return code;
+    return code != 0 ? code : derived;
 }

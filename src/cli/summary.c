@@ -68,6 +68,16 @@ static u128 event_weight(const struct fm_event_info *event)
 
 static void print_events(const struct fm_store *store)
 {
+    int name = 24;
+
+    for (size_t i = 0; i < fm_store_events(store); i++) {
+        struct fm_event_info event;
+        int n;
+
+        fm_store_event(store, i, &event);
+        n = (int)strlen(event.name);
+        name = event.rows > 0 && n > name && n <= WIDEST ? n : name;
+    }
     printf("\nevents\n");
     for (size_t i = 0; i < fm_store_events(store); i++) {
         char count[FIGURE], sum[FIGURE];
@@ -76,10 +86,13 @@ static void print_events(const struct fm_store *store)
         fm_store_event(store, i, &event);
         if (event.rows == 0)
             continue;
-        printf("%c %-24s %14s %-8s %12s\n", event.is_default ? '*' : ' ', event.name,
+        printf("%c %-*s %14s %-8s %12s", event.is_default ? '*' : ' ', name, event.name,
                figure_count(count, event.kind == FM_KIND_SAMPLE ? event.samples : event.rows),
                event.kind == FM_KIND_SAMPLE ? "samples" : fm_kind_text(event.kind),
                figure_unit(sum, event_weight(&event), event.unit));
+        if (strcmp(event.name, event.metric) != 0)
+            printf("  %s", event.metric);
+        putchar('\n');
     }
 }
 
@@ -145,8 +158,8 @@ static void print_kinds(struct fm_result *result, const struct chosen *chosen)
     size_t kind = answer_column(result, "kind"), self = answer_column(result, "self");
     char a[FIGURE], b[FIGURE];
 
-    printf("\nchosen: %s samples, %s\n", figure_count(a, chosen->samples),
-           figure_unit(b, chosen->weight, chosen->unit));
+    printf("\nchosen: %s samples, %s%s\n", figure_count(a, chosen->samples),
+           figure_unit(b, chosen->weight, chosen->unit), chosen->of);
     for (size_t i = 0; i < fm_result_rows(result, 0); i++) {
         u128 part = answer_number(result, i, self);
         char *name = cell_text(result, i, kind);

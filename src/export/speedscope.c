@@ -57,7 +57,7 @@ static bool number(struct scope *s, fm_str name, fm_str file, uint32_t *n)
 static bool make_stack(struct scope *s, const struct fm_timeline_row *row)
 {
     const fm_str *text = s->line.texts > 0 ? s->line.text + row->texts * s->line.texts : NULL;
-    size_t depth = s->tree[row->node].depth, above = text != NULL ? s->sel->prepends : 0, k;
+    size_t depth = s->tree[row->node].depth, above = text != NULL ? s->line.prepends : 0, k;
     uint32_t node = row->node;
     s->stack_n = s->line.texts + depth;
     if (!fm_grow(s->mem, (void **)&s->stack, &s->stack_cap, s->stack_n + 1, sizeof *s->stack))

@@ -284,6 +284,7 @@ enum fm_status fm_timeline_make(struct fm_timeline *timeline, const struct fm_se
         if (names != NULL)
             fm_pseudo_labels_init(&c.pseudo, sel, &c.scan, names);
         timeline->texts = c.pseudo.n;
+        timeline->prepends = c.pseudo.prepends;
         if (!fill(&c, by_thread))
             status = fm_error_nomem(err);
         fm_pseudo_labels_release(&c.pseudo);

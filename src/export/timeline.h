@@ -28,6 +28,7 @@ struct fm_timeline {
     size_t extras;
     fm_str *text;             /* tuples of pseudo labels */
     size_t texts, tuples, text_cap; /* labels a tuple; tuples */
+    size_t prepends;          /* of the labels, those above the root */
 };
 
 /*

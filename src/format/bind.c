@@ -38,8 +38,12 @@ enum fm_status fm_binding_new(const struct fm_mapping *mapping, struct fm_builde
     b->last_thread = FM_NONE;
     fm_arena_init(&b->arena, mem);
     fm_map_init(&b->splits, mem);
-    for (size_t i = 0; i < FM_COUNT(b->events); i++)
-        fm_map_init(&b->events[i], mem);
+    for (size_t i = 0; i < mapping->aliases; i++)
+        fm_builder_alias(builder, mapping->alias[i].name, mapping->alias[i].list);
+    for (size_t i = 0; i < mapping->deriveds; i++) {
+        const struct fm_rule_derived *d = &mapping->derived[i];
+        fm_builder_derived_event(builder, d->name, d->event, d->unless, d->key);
+    }
     if (keep && !(b->keep = fm_arena_str(&b->arena, keep))) {
         fm_binding_free(b);
         return fm_error_nomem(err);
@@ -58,8 +62,9 @@ void fm_binding_free(struct fm_binding *b)
     if (b->m->report)
         fm_binding_report(b, b->m->report);
     fm_map_release(&b->splits);
-    for (size_t i = 0; i < FM_COUNT(b->events); i++)
-        fm_map_release(&b->events[i]);
+    for (size_t i = 0; i < b->classes; i++)
+        for (size_t k = 0; k < b->class[i].rules; k++)
+            fm_map_release(&b->class[i].rule[k].events);
     if (b->class)
         fm_mem_free(b->mem, b->class, b->class_cap * sizeof *b->class);
     if (b->label)
@@ -82,25 +87,18 @@ void fm_binding_at(struct fm_binding *binding, uint64_t offset)
 
 /* ------------------------------------------------------------------ events and labels */
 
-static int32_t default_rank(const struct fm_mapping *m, const char *name, size_t n)
-{
-    for (size_t i = 0; i < m->default_events; i++)
-        if (fm_pattern_match(m->default_event[i], name, n))
-            return (int32_t)i;
-    return -1;
-}
-
-uint32_t fm_binding_event(struct fm_binding *b, const struct fm_rule *rule, const char *name,
-                          size_t n, const char *unit, size_t unit_n, uint64_t period,
-                          bool value_is_f64)
+uint32_t fm_binding_event(struct fm_binding *b, const struct fm_bound_rule *r, const char *name,
+                          size_t n, const char *unit, size_t unit_n)
 {
     const struct fm_mapping *m = b->m;
+    const struct fm_rule *rule = r->rule;
     /* The builder takes terminated texts. */
     char *text = fm_arena_strn(&b->arena, name, n);
     char *unit_text = fm_arena_strn(&b->arena, unit, unit_n);
     if (!text || !unit_text)
         return FM_NONE;
-    uint32_t event = fm_builder_event(b->builder, text, unit_text, rule->kind);
+    const char *metric = r->metric ? r->metric : text, *as;
+    uint32_t event = fm_builder_event_metric(b->builder, text, metric, unit_text, rule->kind);
     struct fm_event *row = event == FM_NONE ? NULL : fm_builder_event_row(b->builder, event);
     if (!row)
         return FM_NONE;
@@ -108,10 +106,11 @@ uint32_t fm_binding_event(struct fm_binding *b, const struct fm_rule *rule, cons
     const char *append = rule->append ? rule->append : m->append;
     row->prepend = fm_builder_str(b->builder, prepend, strlen(prepend));
     row->append = fm_builder_str(b->builder, append, strlen(append));
-    row->default_rank = default_rank(m, text, n);
-    row->value_is_f64 |= value_is_f64;
+    row->default_rank = fm_default_rank(m, text, metric, &as);
+    row->default_as = as ? fm_builder_str(b->builder, as, strlen(as)) : 0;
+    row->value_is_f64 |= r->value_is_f64;
     if (row->period == 0)
-        row->period = period;
+        row->period = r->period;
     return event;
 }
 
@@ -440,6 +439,10 @@ static void bind_event(struct binder *w, struct fm_bound_rule *r)
     size_t n;
     r->event = FM_NONE;
     r->period = w->period;
+    if (rule->metric.parts && constant_template(w, &rule->metric, &n)) {
+        r->metric = fm_arena_strn(&b->arena, b->scratch, n);
+        w->oom |= !r->metric;
+    }
     if (rule->slot[FM_SLOT_PERIOD]) {
         want(w, rule->slot[FM_SLOT_PERIOD]);
         uint64_t lane;
@@ -466,8 +469,7 @@ static void bind_event(struct binder *w, struct fm_bound_rule *r)
     r->unit = fm_builder_str(b->builder, unit, strlen(unit));
     if (r->unit_computed || !constant_template(w, &rule->event, &n))
         return;
-    r->event = fm_binding_event(b, rule, b->scratch, n, unit, strlen(unit), r->period,
-                                r->value_is_f64);
+    r->event = fm_binding_event(b, r, b->scratch, n, unit, strlen(unit));
     w->oom |= r->event == FM_NONE;
 }
 
@@ -576,6 +578,7 @@ static void pick_rules(struct binder *w)
             continue;
         struct fm_bound_rule *r = &c->rule[c->rules];
         memset(r, 0, sizeof *r);
+        fm_map_init(&r->events, w->b->mem);
         r->rule = rule;
         r->when = rule->when;
         if (r->when && constant_value(w, r->when, &v)) {

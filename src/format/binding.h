@@ -34,8 +34,10 @@ struct fm_bound_rule {
     const struct fm_rule *rule;
     const struct fm_expr *when;    /* NULL: always (or decided at the declaration) */
     uint32_t event;                /* FM_NONE: its name is computed for each row */
+    const char *metric;            /* NULL: the name */
     fm_str unit;                   /* of computed events */
     bool unit_computed;
+    struct fm_map events;          /* computed ones: name << 32 | unit -> event + 1 */
     struct fm_move *plain, *checked;
     size_t plains, checkeds;
     uint64_t need;                 /* fields of `plain`, when the class has at most 63; else 0 */
@@ -86,15 +88,13 @@ struct fm_binding {
     fm_thread last_thread;
     fm_str last_thread_name;
     struct fm_map splits;          /* rule << 32 | text -> stack */
-    struct fm_map events[FM_KIND_PART + 1]; /* by kind: name << 32 | unit -> event + 1 */
     char *scratch;
     size_t scratch_cap;
 };
 
-/* bind.c: event of that name by a rule, with view and rank; FM_NONE = no memory. */
-uint32_t fm_binding_event(struct fm_binding *b, const struct fm_rule *rule, const char *name,
-                          size_t n, const char *unit, size_t unit_n, uint64_t period,
-                          bool value_is_f64);
+/* bind.c: event of that name by a bound rule, with view and rank; FM_NONE = no memory. */
+uint32_t fm_binding_event(struct fm_binding *b, const struct fm_bound_rule *r, const char *name,
+                          size_t n, const char *unit, size_t unit_n);
 
 /* eval.c: expressions over the fields of one event. */
 struct fm_eval {

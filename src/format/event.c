@@ -296,7 +296,7 @@ static void add_links(struct fm_eval *e, const struct fm_rule *rule, uint64_t ro
 
 /* ------------------------------------------------------------------ rows */
 
-static uint32_t computed_event(struct fm_eval *e, const struct fm_bound_rule *r)
+static uint32_t computed_event(struct fm_eval *e, struct fm_bound_rule *r)
 {
     struct fm_binding *b = e->b;
     size_t n, unit_n;
@@ -309,13 +309,12 @@ static uint32_t computed_event(struct fm_eval *e, const struct fm_bound_rule *r)
     if (!fm_eval_template(e, &r->rule->event, &n))
         return FM_NONE;
     fm_str name = fm_builder_str(b->builder, b->scratch, n);
-    uint64_t *slot = fm_map_put(&b->events[r->rule->kind], (uint64_t)name << 32 | unit, NULL);
+    uint64_t *slot = fm_map_put(&r->events, (uint64_t)name << 32 | unit, NULL);
     if (!slot)
         return FM_NONE;
     if (*slot == 0) {
         const char *unit_text = fm_builder_str_text(b->builder, unit, &unit_n);
-        uint32_t event = fm_binding_event(b, r->rule, b->scratch, n, unit_text, unit_n, r->period,
-                                          r->value_is_f64);
+        uint32_t event = fm_binding_event(b, r, b->scratch, n, unit_text, unit_n);
         *slot = event == FM_NONE ? 0 : (uint64_t)event + 1;
     }
     return (uint32_t)(*slot - 1);  /* FM_NONE when it is still 0 */
@@ -424,7 +423,7 @@ static inline void run_plain(const struct fm_eval *e, const struct fm_bound_rule
     }
 }
 
-static uint64_t add_row(struct fm_eval *e, const struct fm_bound_rule *r)
+static uint64_t add_row(struct fm_eval *e, struct fm_bound_rule *r)
 {
     struct fm_binding *b = e->b;
     struct fm_builder *builder = b->builder;
@@ -472,7 +471,7 @@ static bool is_zero(const struct fm_eval *e, uint16_t field)
     return lane == 0;
 }
 
-static uint64_t add_each(struct fm_eval *e, const struct fm_bound_rule *r)
+static uint64_t add_each(struct fm_eval *e, struct fm_bound_rule *r)
 {
     uint64_t row = UINT64_MAX;
     for (size_t i = 0; i < r->rule->eachs; i++) {
@@ -499,7 +498,7 @@ uint64_t fm_event(struct fm_binding *b, int class_id, const uint64_t *value,
     e.each = FM_NO_FIELD;
     e.hexes = 0;
     for (size_t i = 0; i < c->rules; i++) {
-        const struct fm_bound_rule *r = &c->rule[i];
+        struct fm_bound_rule *r = &c->rule[i];
         if (r->when) {
             struct fm_value v = fm_eval_run(&e, r->when);
             if (!fm_value_true(&v))

@@ -483,21 +483,6 @@ static void parse_clock(struct fm_rules_parser *p, const struct fm_yaml_node *no
         m->clock_field = fm_rules_expr(p, field);
 }
 
-static void parse_default_event(struct fm_rules_parser *p, const struct fm_yaml_node *node)
-{
-    struct fm_mapping *m = p->m;
-    size_t n = node->type == FM_YAML_LIST ? node->n : 1;
-    m->default_event = fm_rules_array(p, n, sizeof(*m->default_event));
-    if (!m->default_event)
-        return;
-    for (size_t i = 0; i < n; i++) {
-        struct fm_pattern *pattern =
-            fm_rules_pattern(p, node->type == FM_YAML_LIST ? node->item[i] : node, false);
-        if (pattern)
-            m->default_event[m->default_events++] = pattern;
-    }
-}
-
 static void parse_classes(struct fm_rules_parser *p, const struct fm_yaml_node *node)
 {
     struct fm_mapping *m = p->m;
@@ -521,7 +506,7 @@ static void check_keys(struct fm_rules_parser *p)
 {
     static const char *const common[] = {"foldmill-format", "name", "about", "container", "clock",
                                          "classes", "default_event", "view", "constants",
-                                         "dictionaries"};
+                                         "dictionaries", "aliases", "derived"};
     const char *known[FM_COUNT(common) + 32];
     size_t n = FM_COUNT(common), extra;
     memcpy(known, common, sizeof common);
@@ -571,14 +556,13 @@ static void parse_root(struct fm_rules_parser *p)
         return;
     const struct fm_yaml_node *clock = fm_yaml_get(m->root, "clock");
     const struct fm_yaml_node *view = fm_yaml_get(m->root, "view");
-    const struct fm_yaml_node *events = fm_yaml_get(m->root, "default_event");
     if (clock)
         parse_clock(p, clock);
     if (view)
         fm_rules_view(p, view, &m->prepend, &m->append);
-    if (events)
-        parse_default_event(p, events);
+    fm_choices_parse(p);
     parse_classes(p, fm_yaml_get(m->root, "classes"));
+    fm_derived_parse(p);
     if (m->container)
         fm_container_parse(p, m->root);
 }

@@ -13,8 +13,9 @@
 #include "util/text.h"
 
 static const char *const keys[] = {
-    "match", "when", "skip", "event", "kind", "unit", "weight", "count", "period", "time", "dur",
-    "stack", "thread", "cpu", "name", "category", "comm", "value", "labels", "links", "keep",
+    "match", "when", "skip", "event", "metric", "kind", "unit", "weight", "count", "period",
+    "time", "dur", "stack", "thread", "cpu", "name", "category", "comm", "value", "labels",
+    "links", "keep",
     "each", "view"};
 
 static const char *const slot_keys[FM_SLOTS] = {
@@ -394,6 +395,31 @@ static bool parse_each(struct fm_rules_parser *p, const struct fm_yaml_node *nod
 
 /* ------------------------------------------------------------------ the rule */
 
+static bool reads_event(const struct fm_expr *e)
+{
+    if (e->op == FM_EXPR_REF && e->ref != FM_REF_CLASS)
+        return true;
+    for (size_t i = 0; i < e->args; i++)
+        if (reads_event(e->arg[i]))
+            return true;
+    return false;
+}
+
+/* The metric is the same for all events of a class. */
+static bool parse_metric(struct fm_rules_parser *p, const struct fm_yaml_node *node,
+                         struct fm_rule *rule)
+{
+    const struct fm_yaml_node *metric = fm_yaml_get(node, "metric");
+    if (!metric || fm_yaml_is_null(metric))
+        return true;
+    if (!fm_rules_template(p, metric, &rule->metric))
+        return false;
+    for (size_t i = 0; i < rule->metric.parts; i++)
+        if (reads_event(rule->metric.part[i]))
+            return wrong_type(p, metric, "'metric' holds for all events of a class: no fields");
+    return true;
+}
+
 static bool parse_event(struct fm_rules_parser *p, const struct fm_yaml_node *node,
                         struct fm_rule *rule)
 {
@@ -486,7 +512,7 @@ bool fm_rule_parse(struct fm_rules_parser *p, const struct fm_yaml_node *node,
     const struct fm_yaml_node *each = fm_yaml_get(node, "each");
     if (each && !fm_yaml_is_null(each))
         ok &= parse_each(p, each, rule);
-    ok &= parse_event(p, node, rule);
+    ok &= parse_event(p, node, rule) && parse_metric(p, node, rule);
     ok &= parse_slots(p, node, rule);
     ok &= parse_rest(p, node, rule);
     p->each = false;

@@ -69,7 +69,7 @@ struct fm_rule {
     size_t matches;
     struct fm_expr *when;          /* NULL: always */
     bool skip;                     /* known and left out: counted as not mapped */
-    struct fm_template event, unit; /* unit.parts == 0: not given */
+    struct fm_template event, metric, unit; /* parts == 0: not given */
     enum fm_kind kind;
     struct fm_expr *slot[FM_SLOTS];
     struct fm_rule_stack stack;
@@ -105,6 +105,20 @@ struct fm_constant {
     const char *unit;
 };
 
+/* `aliases: {cpu: [cputime, execution]}` */
+struct fm_rule_alias {
+    const char *name;
+    const char **entry;            /* names or metrics */
+    size_t entries;
+    const char *list;              /* the same, comma-joined */
+};
+#define FM_ALIAS_ENTRIES 62u
+
+/* `derived: {leak: {event: …, unless_later: …, key: …}}` */
+struct fm_rule_derived {
+    const char *name, *event, *unless, *key;
+};
+
 #define FM_MAPPING_NAMES 8192u     /* distinct field names of one file */
 
 struct fm_mapping {
@@ -125,7 +139,12 @@ struct fm_mapping {
     size_t dicts;
     struct fm_constant *constant;
     size_t constants;
+    struct fm_rule_alias *alias;
+    size_t aliases;
+    struct fm_rule_derived *derived;
+    size_t deriveds;
     struct fm_pattern **default_event;
+    const char **default_text;     /* as they are written: may be metrics or aliases */
     size_t default_events;
     struct fm_pattern **pattern;   /* all patterns, to be freed */
     size_t patterns, patterns_cap;
@@ -168,6 +187,14 @@ void *fm_rules_array(struct fm_rules_parser *p, size_t n, size_t size);
 
 /* container.c: keys of the generic containers into m->spec; false when something was wrong. */
 bool fm_container_parse(struct fm_rules_parser *p, const struct fm_yaml_node *root);
+/* choices.c: `aliases`, `default_event` and `derived`; `derived` after the rules. */
+void fm_choices_parse(struct fm_rules_parser *p);
+void fm_derived_parse(struct fm_rules_parser *p);
+/* The place of an event in default_event, and the metric or alias that stands there (NULL: its
+ * name); -1: it is not in the list. */
+int32_t fm_default_rank(const struct fm_mapping *m, const char *name, const char *metric,
+                        const char **as);
+
 /* detect.c */
 bool fm_detect_parse(struct fm_rules_parser *p, const struct fm_yaml_node *list,
                      struct fm_container *c);

@@ -218,12 +218,14 @@ static struct fm_pred *thread_test(struct fm_compile *c, struct fm_operand *o,
     return k == FM_NONE ? NULL : number_test(c, c->operand[k], s);
 }
 
-/* event: auto holds always; a name that the store has not is an error that lists what it has. */
+/* event: auto holds always; a name of no event may be a metric; else it is an error that lists what
+ * the store has. */
 static struct fm_pred *event_test(struct fm_compile *c, struct fm_operand *o,
                                   const struct fm_scalar *s)
 {
     struct fm_pred *p;
     const char *list = "";
+    bool of_metric = false;
     size_t events;
 
     if ((s->n == 4 && memcmp(s->text, "auto", 4) == 0)
@@ -236,14 +238,20 @@ static struct fm_pred *event_test(struct fm_compile *c, struct fm_operand *o,
     for (size_t i = 0; i < events; i++) {
         const struct fm_event *e = fm_store_event_row(c->store, i);
         char buf[32];
-        size_t n;
+        size_t n, metric_n;
         const char *name = fm_store_str(c->store, e->name, &n);
+        const char *metric = fm_store_str(c->store, e->metric, &metric_n);
         if (fm_pattern_match(p->test.pattern, name, n))
             return p;
+        of_metric |= fm_pattern_match(p->test.pattern, metric, metric_n);
         list = fm_arena_printf(c->arena, "%s%s%s (%s)", list, i == 0 ? "" : ", ", name,
                                fm_text_count((double)e->samples, buf));
         if (list == NULL)
             return NULL;
+    }
+    if (of_metric) {
+        uint32_t k = fm_operand_find(c, FM_SCOPE_ROWS, "metric", 6);
+        return k == FM_NONE ? NULL : text_test(c, c->operand[k], s, false);
     }
     fm_yaml_error(fm_yaml_as(c->log, FM_YAML_EVENT),
                   s->at, "no event '%.*s'; inputs have: %s", (int)FM_MIN(s->n, 100u),

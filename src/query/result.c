@@ -205,6 +205,20 @@ size_t fm_result_rows(const struct fm_result *result, size_t table)
     return t == NULL ? 0 : t->rows;
 }
 
+const char *fm_result_event(const struct fm_result *result, size_t table)
+{
+    const struct fm_result_table *t = table_at(result, table);
+
+    return t == NULL ? "" : t->event;
+}
+
+const char *fm_result_unit(const struct fm_result *result, size_t table)
+{
+    const struct fm_result_table *t = table_at(result, table);
+
+    return t == NULL ? "" : t->unit;
+}
+
 size_t fm_result_columns(const struct fm_result *result, size_t table)
 {
     const struct fm_result_table *t = table_at(result, table);

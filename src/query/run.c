@@ -74,6 +74,24 @@ static bool mixed_units(struct run *r, const struct fm_yaml_node *at)
     return false;
 }
 
+/* Adds the events whose name passes a test, or else those whose metric does. */
+static void pick_by(struct run *r, const struct fm_pred *p)
+{
+    bool some = false;
+
+    for (int metric = 0; metric < 2 && !some && p->op == FM_PRED_TEST; metric++) {
+        for (size_t i = 0; i < fm_store_events(r->sel.store); i++) {
+            const struct fm_event *e = fm_store_event_row(r->sel.store, i);
+            struct fm_value text = fm_lane_value(r->sel.store, FM_TYPE_STRING,
+                                                 metric ? e->metric : e->name);
+            if (fm_pred_value(p, &text) != FM_YES)
+                continue;
+            some = true;
+            r->sel.event[i] = 1;
+        }
+    }
+}
+
 /* The selection takes the events that the query's pattern or list names. */
 static enum fm_status pick_events(struct run *r, const struct fm_yaml_node *at,
                                   struct fm_error *err)
@@ -86,17 +104,14 @@ static enum fm_status pick_events(struct run *r, const struct fm_yaml_node *at,
     size_t events = fm_store_events(r->sel.store), picked = 0;
     const struct fm_event *one = NULL;
 
-    for (size_t i = 0; p != NULL && i < events; i++) {
-        const struct fm_event *e = fm_store_event_row(r->sel.store, i);
-        struct fm_value name = fm_lane_value(r->sel.store, FM_TYPE_STRING, e->name);
-        uint8_t verdict = p->op == FM_PRED_TEST ? fm_pred_value(p, &name) : FM_NO;
-        for (size_t a = 0; p->op == FM_PRED_OR && a < p->args; a++) {
-            if (p->arg[a]->op == FM_PRED_TEST)
-                verdict = FM_MAX(verdict, fm_pred_value(p->arg[a], &name));
-        }
-        r->sel.event[i] = verdict == FM_YES;
+    memset(r->sel.event, 0, events);
+    if (p != NULL && p->op == FM_PRED_TEST)
+        pick_by(r, p);
+    for (size_t a = 0; p != NULL && p->op == FM_PRED_OR && a < p->args; a++)
+        pick_by(r, p->arg[a]);
+    for (size_t i = 0; i < events; i++) {
         picked += r->sel.event[i];
-        one = r->sel.event[i] ? e : one;
+        one = r->sel.event[i] ? fm_store_event_row(r->sel.store, i) : one;
     }
     fm_compile_release(&c);
     if (p == NULL)
@@ -117,7 +132,7 @@ static enum fm_status pick_events(struct run *r, const struct fm_yaml_node *at,
 
 static bool is_plain_event(struct run *r, const char *name)
 {
-    return strcmp(name, "all") == 0 || fm_store_event_find(r->sel.store, name) != FM_NONE;
+    return strcmp(name, "all") == 0 || fm_event_known(r->sel.store, name);
 }
 
 static enum fm_status make_selection(struct run *r, struct fm_store *store,

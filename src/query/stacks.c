@@ -131,7 +131,7 @@ static uint32_t copy_stack(struct weaver *w, uint32_t at, uint32_t stack)
 static uint32_t weave_row(struct weaver *w, struct fm_pseudo_labels *labels,
                           const struct fm_scan *scan, uint32_t place)
 {
-    size_t prepends = labels->sel->prepends;
+    size_t prepends = labels->prepends;
     uint32_t at = 0, tree = 0;
 
     if (fm_scan_valid(scan, 0, place))

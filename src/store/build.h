@@ -60,10 +60,18 @@ void fm_builder_provenance(struct fm_builder *builder, const char *key, const ch
 fm_str fm_builder_str(struct fm_builder *builder, const char *s, size_t n);
 const char *fm_builder_str_text(const struct fm_builder *builder, fm_str id, size_t *n);
 
-/* Events are equal when name, unit and kind are. */
+/* Events are equal when name, metric, unit and kind are. The metric of the first form is the
+ * name. */
 uint32_t fm_builder_event(struct fm_builder *builder, const char *name, const char *unit,
                           enum fm_kind kind);
+uint32_t fm_builder_event_metric(struct fm_builder *builder, const char *name, const char *metric,
+                                 const char *unit, enum fm_kind kind);
 struct fm_event *fm_builder_event_row(struct fm_builder *builder, uint32_t event);
+
+/* Names for --event; equal ones are one. */
+void fm_builder_alias(struct fm_builder *builder, const char *name, const char *list);
+void fm_builder_derived_event(struct fm_builder *builder, const char *name, const char *event,
+                              const char *unless, const char *key);
 
 /* A label column; the same name twice gives the same column. A different type for a name that
  * exists gives FM_NONE. */

@@ -394,9 +394,8 @@ static bool order_cells(struct maker *m, uint32_t g, size_t *n)
 
 static bool merge_group(struct maker *m, uint32_t g)
 {
-    const struct fm_selection *sel = m->sel;
     const fm_str *text = m->pseudo.n > 0 ? TEXT(m) + GROUP(m)[g].texts : NULL;
-    uint32_t out = merge_texts(m, 0, text, sel->prepends);
+    uint32_t out = merge_texts(m, 0, text, m->pseudo.prepends);
     size_t n, i;
     if (out == FM_NONE || !order_cells(m, g, &n))
         return false;
@@ -406,8 +405,8 @@ static bool merge_group(struct maker *m, uint32_t g)
         uint64_t item = ((const uint64_t *)m->list.p)[i];
         out = merge_stack(m, (uint32_t)(item >> 32), g + 1);
         if (out != FM_NONE)
-            out = merge_texts(m, out, sel->appends > 0 ? text + sel->prepends : NULL,
-                              sel->appends);
+            out = merge_texts(m, out, m->pseudo.appends > 0 ? text + m->pseudo.prepends : NULL,
+                              m->pseudo.appends);
         if (out == FM_NONE)
             return false;
         CELL(m)[(uint32_t)item].out = out;

@@ -3,6 +3,9 @@
  * account; and the fixed names of enums.
  */
 #include "store/inside.h"
+#include "store/select.h"
+
+#include "util/error.h"
 
 static const char *const kinds[] = {
     [FM_KIND_SAMPLE] = "sample",   [FM_KIND_SPAN] = "span",       [FM_KIND_ASYNC] = "async",
@@ -153,6 +156,7 @@ void fm_store_event(const struct fm_store *store, size_t i, struct fm_event_info
 
     *out = (struct fm_event_info){
         .name = text(store, e->name),
+        .metric = text(store, e->metric),
         .unit = text(store, e->unit),
         .kind = e->kind,
         .rows = e->rows,
@@ -161,8 +165,45 @@ void fm_store_event(const struct fm_store *store, size_t i, struct fm_event_info
         .weight_lo = (uint64_t)e->weight,
         .stacks = e->stacks,
         .period = e->period,
-        .is_default = fm_store_event_auto(store) == i,
+        .is_default = fm_store_event_default(store, fm_store_event_auto(store), i),
     };
+}
+
+size_t fm_store_deriveds(const struct fm_store *store)
+{
+    return store->t.deriveds;
+}
+
+enum fm_status fm_store_derived(struct fm_store *store, size_t i, struct fm_derived_info *out,
+                                struct fm_error *err)
+{
+    struct fm_select_options options = FM_INIT(options);
+    const struct fm_derived_event *d;
+    struct fm_selection sel;
+    enum fm_status status;
+
+    fm_assert(i < store->t.deriveds);
+    d = &store->t.derived[i];
+    *out = (struct fm_derived_info){.name = text(store, d->name), .event = text(store, d->event),
+                                    .unless = text(store, d->unless), .key = text(store, d->key),
+                                    .unit = ""};
+    if (!fm_event_known(store, out->event))
+        return fm_error_set(err, FM_UNKNOWN, "no event '%s'", out->event);
+    options.event = out->name;
+    status = fm_selection_init(&sel, store, &options, err);
+    if (status != FM_OK)
+        return status;
+    out->starts = sel.pairing.starts;
+    out->ended = sel.pairing.ended;
+    out->reused = sel.pairing.reused;
+    out->open = sel.pairing.open;
+    out->ends = sel.pairing.ends;
+    out->ends_alone = sel.pairing.ends_alone;
+    out->weight_hi = (uint64_t)(sel.weight >> 64);
+    out->weight_lo = (uint64_t)sel.weight;
+    out->unit = text(store, sel.unit);
+    fm_selection_release(&sel);
+    return FM_OK;
 }
 
 size_t fm_store_threads(const struct fm_store *store)
@@ -355,6 +396,7 @@ size_t fm_store_memory(const struct fm_store *store)
     for (size_t i = 0; i < t->threads; i++)
         n += t->thread[i].name_cap * sizeof *t->thread[i].name;
     return n + t->column_cap * sizeof *t->column + t->event_cap * sizeof *t->event +
+           t->alias_cap * sizeof *t->alias + t->derived_cap * sizeof *t->derived +
            t->source_cap * sizeof *t->source + t->thread_cap * sizeof *t->thread +
            t->module_cap * sizeof *t->module + t->frame_cap * sizeof *t->frame;
 }

@@ -48,6 +48,10 @@ struct fm_tables {
     size_t columns, column_cap;
     struct fm_event *event;
     size_t events, event_cap;
+    struct fm_alias *alias;
+    size_t aliases, alias_cap;
+    struct fm_derived_event *derived;
+    size_t deriveds, derived_cap;
     struct fm_source *source;
     size_t sources, source_cap;
     struct fm_thread_row *thread;

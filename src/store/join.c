@@ -113,8 +113,9 @@ static void join_events(struct fm_builder *b, const struct fm_builder *sub, stru
         const struct fm_event *base = i < sub->base.events ? &sub->base.event[i] : &fresh;
         size_t before = b->store->t.events;
         struct fm_event *to;
-        m->event[i] = fm_builder_event(b, fm_builder_str_text(sub, e->name, NULL),
-                                       fm_builder_str_text(sub, e->unit, NULL), e->kind);
+        m->event[i] = fm_builder_event_metric(b, fm_builder_str_text(sub, e->name, NULL),
+                                              fm_builder_str_text(sub, e->metric, NULL),
+                                              fm_builder_str_text(sub, e->unit, NULL), e->kind);
         if (m->event[i] == FM_NONE)
             return;
         to = &b->store->t.event[m->event[i]];
@@ -123,9 +124,24 @@ static void join_events(struct fm_builder *b, const struct fm_builder *sub, stru
         CARRY(to, e, base, period);
         CARRY(to, e, base, value_is_f64);
         CARRY(to, e, base, default_rank);
+        CARRY_ID(to, e, base, default_as, m->str);
         CARRY_ID(to, e, base, prepend, m->str);
         CARRY_ID(to, e, base, append, m->str);
     }
+}
+
+static void join_choices(struct fm_builder *b, const struct fm_builder *sub)
+{
+    const struct fm_tables *t = &sub->store->t;
+
+    for (size_t i = 0; i < t->aliases; i++)
+        fm_builder_alias(b, fm_builder_str_text(sub, t->alias[i].name, NULL),
+                         fm_builder_str_text(sub, t->alias[i].list, NULL));
+    for (size_t i = 0; i < t->deriveds; i++)
+        fm_builder_derived_event(b, fm_builder_str_text(sub, t->derived[i].name, NULL),
+                                 fm_builder_str_text(sub, t->derived[i].event, NULL),
+                                 fm_builder_str_text(sub, t->derived[i].unless, NULL),
+                                 fm_builder_str_text(sub, t->derived[i].key, NULL));
 }
 
 static void join_modules(struct fm_builder *b, const struct fm_builder *sub, struct maps *m)
@@ -349,6 +365,7 @@ static void absorb(struct fm_builder *b, struct fm_builder *sub, struct maps *m)
     join_sources(b, sub, m);
     join_columns(b, sub, m);
     join_events(b, sub, m);
+    join_choices(b, sub);
     join_modules(b, sub, m);
     join_frames(b, sub, m);
     join_threads(b, sub, m);

@@ -1,9 +1,7 @@
 /*
  * select.c - selections: which event, which weight, which pseudo frames; and the row scan.
  *
- *   --event   auto       fm_store_event_auto()
- *             NAME GLOB  every event whose name matches (an exact name wins over a glob)
- *             all        every event with samples or weight-bearing stacks
+ *   --event   see choose.c
  *   --weight  value      the WEIGHT column, in the unit of the event; `period` is the same unless
  *                        the input has a column of that name
  *             samples    the COUNT column
@@ -20,88 +18,6 @@
 #include "store/select.h"
 
 #include "util/error.h"
-#include "util/pattern.h"
-#include "util/text.h"
-
-/* ---------------------------------------------------------------- events */
-
-static bool in_all(const struct fm_event *event)
-{
-    return event->stacks > 0 || event->kind == FM_KIND_SAMPLE;
-}
-
-static enum fm_status unknown_event(struct fm_store *store, const char *name, struct fm_error *err)
-{
-    size_t i, n = fm_store_events(store), have = 0;
-    const char *known[64];
-    const char *near;
-    for (i = 0; i < n && have < FM_COUNT(known); i++)
-        known[have++] = fm_store_str(store, fm_store_event_row(store, i)->name, NULL);
-    near = fm_text_nearest(name, known, have);
-    if (near != NULL)
-        return fm_error_set(err, FM_CONFIG, "no event '%s' (did you mean '%s'?)", name, near);
-    return fm_error_set(err, FM_CONFIG, "no event '%s'; the input has %zu, the first is '%s'", name,
-                        n, n > 0 ? known[0] : "");
-}
-
-/* Flags the events that `want` names; *first = the one whose name and view stand for all. */
-static enum fm_status choose_events(struct fm_selection *sel, const char *want, uint32_t *first,
-                                    struct fm_error *err)
-{
-    struct fm_store *store = sel->store;
-    size_t i, n = fm_store_events(store);
-    struct fm_pattern *pattern = NULL;
-    bool exact = false;
-    enum fm_status status;
-    *first = FM_NONE;
-    if (want == NULL || want[0] == '\0' || strcmp(want, "auto") == 0) {
-        *first = fm_store_event_auto(store);
-        if (*first != FM_NONE)
-            sel->event[*first] = 1;
-        return FM_OK;
-    }
-    for (i = 0; i < n; i++)
-        exact = exact || strcmp(want, fm_store_str(store, fm_store_event_row(store, i)->name,
-                                                   NULL)) == 0;
-    if (strcmp(want, "all") != 0 || exact) {
-        status = fm_pattern_new(sel->mem, want, strlen(want), exact, &pattern, err);
-        if (status != FM_OK)
-            return status;
-    }
-    for (i = 0; i < n; i++) {
-        const struct fm_event *event = fm_store_event_row(store, i);
-        size_t len;
-        const char *name = fm_store_str(store, event->name, &len);
-        bool take = pattern == NULL ? in_all(event) : fm_pattern_match(pattern, name, len);
-        sel->event[i] = take;
-        if (take && *first == FM_NONE)
-            *first = (uint32_t)i;
-    }
-    fm_pattern_free(pattern);
-    if (*first == FM_NONE && strcmp(want, "all") != 0)
-        return unknown_event(store, want, err);
-    return FM_OK;
-}
-
-/* Names the choice: the event's own name, or what was asked for when there are several. */
-static enum fm_status name_events(struct fm_selection *sel, const char *want, uint32_t first)
-{
-    const struct fm_event *event;
-    size_t i, n = fm_store_events(sel->store);
-    if (first == FM_NONE) {
-        sel->event_name = fm_store_str_add(sel->store, "none", 4);
-        return sel->event_name == FM_NONE ? FM_NOMEM : FM_OK;
-    }
-    event = fm_store_event_row(sel->store, first);
-    sel->event_name = event->name;
-    for (i = 0; i < n; i++) {
-        if (sel->event[i] && fm_store_event_row(sel->store, i)->name != event->name) {
-            sel->event_name = fm_store_str_add(sel->store, want, strlen(want));
-            break;
-        }
-    }
-    return sel->event_name == FM_NONE ? FM_NOMEM : FM_OK;
-}
 
 /* ---------------------------------------------------------------- weight */
 
@@ -195,28 +111,12 @@ static enum fm_status choose_weight(struct fm_selection *sel, const char *want, 
 
 /* ------------------------------------------------------------------ init */
 
-/* The view of the selected events for one side: the mapping's text when they agree. */
-static const char *view(const struct fm_selection *sel, uint32_t first, bool append)
-{
-    size_t i, n = fm_store_events(sel->store);
-    fm_str text;
-    if (first == FM_NONE)
-        return "";
-    text = append ? fm_store_event_row(sel->store, first)->append
-                  : fm_store_event_row(sel->store, first)->prepend;
-    for (i = first; i < n; i++) {
-        const struct fm_event *event = fm_store_event_row(sel->store, i);
-        if (sel->event[i] && (append ? event->append : event->prepend) != text)
-            return "";
-    }
-    return fm_store_str(sel->store, text, NULL);
-}
-
 enum fm_status fm_selection_init(struct fm_selection *sel, struct fm_store *store,
                                  const struct fm_select_options *options, struct fm_error *err)
 {
     const struct fm_select_options none = FM_INIT(none);
     size_t events = fm_store_events(store);
+    struct fm_choice choice;
     enum fm_status status;
     uint32_t first;
     memset(sel, 0, sizeof *sel);
@@ -227,19 +127,16 @@ enum fm_status fm_selection_init(struct fm_selection *sel, struct fm_store *stor
     sel->event = fm_mem_zalloc(sel->mem, events);
     if (sel->event == NULL)
         return fm_error_nomem(err);
-    status = choose_events(sel, options->event, &first, err);
-    if (status == FM_OK && name_events(sel, options->event, first) != FM_OK)
-        status = fm_error_nomem(err);
+    choice.event = sel->event;
+    status = fm_events_choose(store, options->event, &choice, err);
+    first = choice.first;
+    sel->event_name = choice.name;
+    if (status == FM_OK && choice.derived != NULL)
+        status = fm_derive_rows(sel, choice.derived, err);
     if (status == FM_OK)
         status = choose_weight(sel, options->weight, first, err);
     if (status == FM_OK)
-        status = fm_pseudo_parse(store, options->prepend ? options->prepend
-                                                         : view(sel, first, false),
-                                 sel->prepend, &sel->prepends, err);
-    if (status == FM_OK)
-        status = fm_pseudo_parse(store, options->append ? options->append
-                                                        : view(sel, first, true),
-                                 sel->append, &sel->appends, err);
+        status = fm_pseudo_views(sel, first, options->prepend, options->append, err);
     if (status == FM_OK)
         status = fm_selection_sum(sel, err);
     if (status == FM_OK)
@@ -254,6 +151,7 @@ void fm_selection_release(struct fm_selection *sel)
     if (sel->mem == NULL)
         return;
     fm_mem_free(sel->mem, sel->event, fm_store_events(sel->store));
+    fm_mem_free(sel->mem, sel->letter, fm_store_events(sel->store) * 2 * FM_PSEUDO_MAX);
     if (sel->rows != NULL)
         fm_mem_free(sel->mem, sel->rows, sel->row_words * sizeof *sel->rows);
     if (sel->stacks != NULL) {

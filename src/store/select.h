@@ -23,21 +23,24 @@ struct fm_stacks {
     uint32_t *of_tree;         /* node of the store -> node here; FM_NONE: the row is dropped */
 };
 
-/* A pseudo frame: a stored column, a derived one, or a literal text. */
+/* A pseudo frame, or a part of one: a stored column, a derived one, or a literal text. */
 struct fm_pseudo {
     fm_column col;             /* FM_NONE: derived or the literal */
     fm_str literal;
     int derived;               /* enum fm_derived, or -1 */
     fm_str missing;            /* the text where a row has no value: "[no comm]" */
     fm_str suffix;             /* added to the value's text, 0 = none */
+    char letter;               /* suffix "_[i]": 'i', written only with annotations; else '\0' */
+    bool joined;               /* continues the text of the one before: '[${thread} ${tid}]' */
 };
 
 /* Columns that are computed from the thread table and not stored. */
 enum fm_derived {
     FM_DERIVED_PID, FM_DERIVED_TID, FM_DERIVED_PROCESS, FM_DERIVED_CONTAINER, FM_DERIVED_SOURCE,
-    FM_DERIVED_EVENT, FM_DERIVED_COMMAND
+    FM_DERIVED_EVENT, FM_DERIVED_METRIC, FM_DERIVED_COMMAND, FM_DERIVED_JAVA_TID
 };
-/* "pid" "tid" "process" "container" "source" "event" "command" -> value; -1 unknown */
+/* "pid" "tid" "process" "container" "source" "event" "metric" "command" "java_tid" -> value; -1
+ * unknown */
 int fm_derived_find(const char *name);
 enum fm_type fm_derived_type(enum fm_derived d);
 /* The value for a row with thread t (FM_NONE unknown), of a segment's source, with an event. false:
@@ -47,10 +50,33 @@ bool fm_derived_value(const struct fm_store *store, enum fm_derived d, fm_thread
 
 #define FM_PSEUDO_MAX 16
 
+/* Which events a text means: see choose.c. */
+struct fm_choice {
+    uint8_t *event;            /* the caller's: a flag per event of the store */
+    uint32_t first;            /* the one whose view stands for all; FM_NONE: none */
+    fm_str name;               /* "cpu-clock", "alloc: jdk.ObjectAllocationSample", "all" */
+    const struct fm_derived_event *derived;  /* only such rows of these events, or NULL */
+};
+enum fm_status fm_events_choose(struct fm_store *store, const char *want, struct fm_choice *choice,
+                                struct fm_error *err);
+/* A name, metric, alias or derived event of the store; no globs, no lists. */
+bool fm_event_known(struct fm_store *store, const char *name);
+
+/* How the rows of a derived event were found. */
+struct fm_pairing {
+    uint64_t starts;           /* rows of the event: allocations */
+    uint64_t ended;            /* with a later partner: freed */
+    uint64_t reused;           /* without one, but their key was taken again: freed unseen */
+    uint64_t open;             /* what is left: starts = ended + reused + open */
+    uint64_t ends;             /* rows of the other event: frees */
+    uint64_t ends_alone;       /* of those, without a start before them */
+};
+
 struct fm_selection {
     struct fm_store *store;
     uint8_t *event;            /* flag per event of the store */
-    fm_str event_name;         /* "cpu-clock" or "all" */
+    fm_str event_name;         /* see struct fm_choice */
+    struct fm_pairing pairing; /* of a derived event */
     fm_str unit;               /* of the weight */
     enum fm_weigh weigh;
     fm_column weigh_col;
@@ -58,7 +84,8 @@ struct fm_selection {
     uint64_t row_words;
     struct fm_stacks *stacks;  /* NULL = the store's tree */
     struct fm_pseudo prepend[FM_PSEUDO_MAX], append[FM_PSEUDO_MAX];
-    size_t prepends, appends;
+    size_t prepends, appends;  /* parts: struct fm_pseudo_labels counts frames */
+    char *letter;              /* annotation by event and part, '\0' = none */
     /* the account of the selection */
     uint64_t samples;          /* sum of count over selected rows */
     fm_u128 weight;            /* sum of weight over selected rows */
@@ -71,11 +98,21 @@ struct fm_selection {
 enum fm_status fm_pseudo_parse(struct fm_store *store, const char *list, struct fm_pseudo *pseudo,
                                size_t *n, struct fm_error *err);
 
+/* Sets the pseudo frames of a selection whose events are chosen: lists as given, or for NULL the
+ * view of the events, which is none when they disagree in more than annotations. */
+enum fm_status fm_pseudo_views(struct fm_selection *sel, uint32_t first, const char *prepend,
+                               const char *append, struct fm_error *err);
+
 /* Takes options apart: event, weight, prepend, append (against the views). Row filters and stack
  * filters are applied by the query layer afterwards. */
 enum fm_status fm_selection_init(struct fm_selection *sel, struct fm_store *store,
                                  const struct fm_select_options *options, struct fm_error *err);
 void fm_selection_release(struct fm_selection *sel);
+
+/* Leaves the rows of the selected events that have no later partner. FM_CONFIG: the key is no
+ * column, or was not imported. */
+enum fm_status fm_derive_rows(struct fm_selection *sel, const struct fm_derived_event *derived,
+                              struct fm_error *err);
 
 /* The column that rows are weighed by: WEIGHT, COUNT or the asked one. A block's invalid lanes of
  * it count 0 (COUNT: 1), as fm_store_block() gives them. */
@@ -138,9 +175,14 @@ size_t fm_scan_find(const struct fm_scan *scan, fm_column col);
 #define FM_PSEUDO_RECENT 32
 struct fm_pseudo_labels {
     const struct fm_selection *sel;
-    size_t n;                                   /* prepends + appends */
+    size_t n;                                   /* frames: prepends + appends */
+    size_t prepends, appends;
+    uint8_t first[2 * FM_PSEUDO_MAX + 1];       /* first part of a frame */
+    struct fm_map joins;                        /* text << 32 | next text -> both */
+    struct fm_map marks;                        /* letter << 32 | text -> text with annotation */
+    bool annotate;
     size_t slot[2 * FM_PSEUDO_MAX];             /* place in the scan's columns */
-    fm_str fixed[2 * FM_PSEUDO_MAX];            /* the literal, or the text of a missing value */
+    fm_str fixed[2 * FM_PSEUDO_MAX];            /* by part: literal, or text of no value */
     struct fm_map seen[2 * FM_PSEUDO_MAX];      /* value -> label */
     struct fm_pseudo_recent {                   /* the same for the last few values, by low bits */
         uint64_t value;
@@ -153,11 +195,11 @@ struct fm_pseudo_labels {
 };
 /* Adds the columns that pseudo frames need to col[*cols] (at most FM_SCAN_COLUMNS in all). */
 void fm_pseudo_columns(const struct fm_selection *sel, fm_column *col, size_t *cols);
-/* The scan must have been opened with those columns. */
+/* The scan must have been opened with those columns. The release takes zeroed labels, too. */
 void fm_pseudo_labels_init(struct fm_pseudo_labels *labels, const struct fm_selection *sel,
                            const struct fm_scan *scan, const struct fm_names *names);
 void fm_pseudo_labels_release(struct fm_pseudo_labels *labels);
-/* Label of pseudo frame k for the row at `place`; FM_NONE and labels->oom: no memory. */
+/* Label of frame k < labels->n for the row at `place`; FM_NONE and labels->oom: no memory. */
 fm_str fm_pseudo_label(struct fm_pseudo_labels *labels, const struct fm_scan *scan, size_t k,
                        uint32_t place);
 

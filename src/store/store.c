@@ -135,6 +135,29 @@ uint32_t fm_store_event_auto(const struct fm_store *store)
     return ranked != FM_NONE ? ranked : most;
 }
 
+bool fm_store_event_default(const struct fm_store *store, uint32_t first, size_t i)
+{
+    const struct fm_event *a, *b = fm_store_event_row(store, i);
+
+    if (first == FM_NONE)
+        return false;
+    a = fm_store_event_row(store, first);
+    return first == i || (b->rows > 0 && a->metric != a->name && b->metric == a->metric &&
+                          b->unit == a->unit && b->default_rank == a->default_rank);
+}
+
+const struct fm_alias *fm_store_aliases(const struct fm_store *store, size_t *n)
+{
+    *n = store->t.aliases;
+    return store->t.alias;
+}
+
+const struct fm_derived_event *fm_store_derived_events(const struct fm_store *store, size_t *n)
+{
+    *n = store->t.deriveds;
+    return store->t.derived;
+}
+
 const struct fm_source *fm_store_source_row(const struct fm_store *store, size_t i)
 {
     fm_assert(i < store->t.sources);

@@ -74,15 +74,30 @@ struct fm_column_info {
 
 struct fm_event {
     fm_str name, unit;
+    fm_str metric;          /* what it measures, "alloc": several events may; else its name */
     enum fm_kind kind;
     uint64_t period;        /* sampling period or frequency setting; 0 = unknown */
     bool value_is_f64;      /* counters */
     uint32_t source;        /* first source that has it */
     fm_str prepend, append; /* the mapping's view: "comm" … comma-joined, "" = none */
     int32_t default_rank;   /* place in the mapping's default_event list, -1 = not in it */
+    fm_str default_as;      /* the metric or alias that stands in that list, 0 = a name */
     /* filled while rows are added: */
     uint64_t rows, samples, stacks;
     fm_u128 weight;
+};
+
+/* Another name for events: the first of the list that is present. */
+struct fm_alias {
+    fm_str name, list;      /* names, metrics or aliases, comma-joined */
+};
+
+/* Rows of one event that have no later partner: allocations that are never freed. They are not
+ * stored; a selection works them out (store/derive.c). */
+struct fm_derived_event {
+    fm_str name;            /* "leak" */
+    fm_str event, unless;   /* name or metric of both sides, as in --event */
+    fm_str key;             /* label that is equal in both */
 };
 
 enum fm_clock {
@@ -223,6 +238,11 @@ uint32_t fm_store_event_find(const struct fm_store *store, const char *name);
 /* What `--event auto` takes: the present event of lowest default_rank, else the one with most
  * weight-bearing stacks (ties: table order). FM_NONE: the store is empty. */
 uint32_t fm_store_event_auto(const struct fm_store *store);
+/* Event i belongs to what `--event auto` takes: the one above (`first`) or another of its rank,
+ * metric and unit. */
+bool fm_store_event_default(const struct fm_store *store, uint32_t first, size_t i);
+const struct fm_alias *fm_store_aliases(const struct fm_store *store, size_t *n);
+const struct fm_derived_event *fm_store_derived_events(const struct fm_store *store, size_t *n);
 
 const struct fm_source *fm_store_source_row(const struct fm_store *store, size_t i);
 const struct fm_thread_row *fm_store_thread_row(const struct fm_store *store, fm_thread t);

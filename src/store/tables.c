@@ -200,9 +200,16 @@ void fm_account_record(struct fm_builder *b, enum fm_account_kind kind, fm_str c
 uint32_t fm_builder_event(struct fm_builder *b, const char *name, const char *unit,
                           enum fm_kind kind)
 {
+    return fm_builder_event_metric(b, name, name, unit, kind);
+}
+
+uint32_t fm_builder_event_metric(struct fm_builder *b, const char *name, const char *metric,
+                                 const char *unit, enum fm_kind kind)
+{
     fm_str name_id = fm_builder_str(b, name, strlen(name));
+    fm_str metric_id = fm_builder_str(b, metric, strlen(metric));
     fm_str unit_id = fm_builder_str(b, unit, strlen(unit));
-    uint32_t hash = fm_index_fold(fm_mix(fm_mix(name_id, unit_id), kind));
+    uint32_t hash = fm_index_fold(fm_mix(fm_mix(fm_mix(name_id, unit_id), kind), metric_id));
     struct fm_event *e;
     size_t at;
 
@@ -211,7 +218,8 @@ uint32_t fm_builder_event(struct fm_builder *b, const char *name, const char *un
     for (uint32_t id = fm_index_first(&b->event_ix, hash, &at); id != FM_NONE;
          id = fm_index_next(&b->event_ix, hash, &at)) {
         e = &b->store->t.event[id];
-        if (e->name == name_id && e->unit == unit_id && e->kind == kind)
+        if (e->name == name_id && e->metric == metric_id && e->unit == unit_id &&
+            e->kind == kind)
             return id;
     }
     (void)fm_builder_current(b);
@@ -221,6 +229,7 @@ uint32_t fm_builder_event(struct fm_builder *b, const char *name, const char *un
         return FM_NONE;
     }
     e->name = name_id;
+    e->metric = metric_id;
     e->unit = unit_id;
     e->kind = kind;
     e->source = b->source;
@@ -231,6 +240,50 @@ uint32_t fm_builder_event(struct fm_builder *b, const char *name, const char *un
 struct fm_event *fm_builder_event_row(struct fm_builder *b, uint32_t event)
 {
     return event < b->store->t.events ? &b->store->t.event[event] : &b->no_event;
+}
+
+void fm_builder_alias(struct fm_builder *b, const char *name, const char *list)
+{
+    struct fm_alias a = {fm_builder_str(b, name, strlen(name)),
+                         fm_builder_str(b, list, strlen(list))};
+    struct fm_alias *row;
+
+    if (!fm_builder_ok(b))
+        return;
+    for (size_t i = 0; i < b->store->t.aliases; i++) {
+        row = &b->store->t.alias[i];
+        if (row->name == a.name && row->list == a.list)
+            return;
+    }
+    row = TABLE_ADD(b, alias, aliases);
+    if (row == NULL)
+        return;
+    *row = a;
+    b->store->t.aliases++;
+}
+
+void fm_builder_derived_event(struct fm_builder *b, const char *name, const char *event,
+                              const char *unless, const char *key)
+{
+    struct fm_derived_event d = {fm_builder_str(b, name, strlen(name)),
+                                 fm_builder_str(b, event, strlen(event)),
+                                 fm_builder_str(b, unless, strlen(unless)),
+                                 fm_builder_str(b, key, strlen(key))};
+    struct fm_derived_event *row;
+
+    if (!fm_builder_ok(b))
+        return;
+    for (size_t i = 0; i < b->store->t.deriveds; i++) {
+        row = &b->store->t.derived[i];
+        if (row->name == d.name && row->event == d.event && row->unless == d.unless &&
+            row->key == d.key)
+            return;
+    }
+    row = TABLE_ADD(b, derived, deriveds);
+    if (row == NULL)
+        return;
+    *row = d;
+    b->store->t.deriveds++;
 }
 
 /* Column `name`, made when absent. */
@@ -482,6 +535,8 @@ void fm_tables_release(struct fm_tables *t, struct fm_mem *mem)
         fm_mem_free(mem, t->thread[i].name, t->thread[i].name_cap * sizeof *t->thread[i].name);
     fm_mem_free(mem, t->column, t->column_cap * sizeof *t->column);
     fm_mem_free(mem, t->event, t->event_cap * sizeof *t->event);
+    fm_mem_free(mem, t->alias, t->alias_cap * sizeof *t->alias);
+    fm_mem_free(mem, t->derived, t->derived_cap * sizeof *t->derived);
     fm_mem_free(mem, t->source, t->source_cap * sizeof *t->source);
     fm_mem_free(mem, t->thread, t->thread_cap * sizeof *t->thread);
     fm_mem_free(mem, t->module, t->module_cap * sizeof *t->module);
@@ -500,6 +555,8 @@ bool fm_tables_copy(struct fm_tables *to, const struct fm_tables *from, struct f
 {
     memset(to, 0, sizeof *to);
     if (!TABLE_COPY(to, from, column, columns, mem) || !TABLE_COPY(to, from, event, events, mem) ||
+        !TABLE_COPY(to, from, alias, aliases, mem) ||
+        !TABLE_COPY(to, from, derived, deriveds, mem) ||
         !TABLE_COPY(to, from, source, sources, mem) ||
         !TABLE_COPY(to, from, module, modules, mem) ||
         (frames && !TABLE_COPY(to, from, frame, frames, mem)) ||
@@ -507,6 +564,8 @@ bool fm_tables_copy(struct fm_tables *to, const struct fm_tables *from, struct f
         return false;
     to->columns = from->columns;
     to->events = from->events;
+    to->aliases = from->aliases;
+    to->deriveds = from->deriveds;
     to->modules = from->modules;
     to->frames = frames ? from->frames : 0;
     for (; to->sources < from->sources; to->sources++) {    /* what was counted stays there */

@@ -64,8 +64,9 @@ static enum fm_status check_tables(const struct fm_store *s, struct fm_error *er
     }
     for (size_t i = 0; i < t->events; i++) {
         const struct fm_event *e = &t->event[i];
-        if (e->name >= strings || e->unit >= strings || e->prepend >= strings ||
-            e->append >= strings || e->source >= t->sources || e->kind > FM_KIND_PART)
+        if (e->name >= strings || e->metric >= strings || e->unit >= strings ||
+            e->prepend >= strings || e->append >= strings || e->default_as >= strings ||
+            e->source >= t->sources || e->kind > FM_KIND_PART)
             return BROKEN(err, "store: event %zu has an id out of range", i);
     }
     for (size_t i = 0; i < t->columns; i++) {

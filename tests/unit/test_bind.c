@@ -135,6 +135,47 @@ static uint64_t add(int class_id, const uint64_t *value, uint64_t present)
     return fm_event(binding, class_id, value, &present);
 }
 
+/* One class, two metrics by `when`, and events whose unit is computed. */
+START_TEST(metrics_and_ranks)
+{
+    static const struct fm_field fields[] = {{"state", FM_TYPE_STRING, NULL},
+                                             {"period", FM_TYPE_DUR, "ns"}};
+    static const struct { const char *state; uint64_t period; const char *metric, *unit, *as;
+                          int32_t rank; } want[] = {
+        {"RUN", 10, "cpu", "ns", "cpu", 64},
+        {"SLEEP", 50, "wall", "ns", "wall", 128},
+        {"SLEEP", 0, "wall", "samples", "wall", 128},
+        {"RUN", 0, "cpu", "samples", "cpu", 64},
+    };
+    size_t n;
+    start("default_event: [none, cpu, wall]\naliases: {cpu: [cputime, java.Sample]}\nclasses:\n"
+          "  - {match: java.Sample, when: \"state == 'RUN'\", event: $class, metric: cpu,\n"
+          "     unit: \"${if(given(period), 'ns', 'samples')}\", weight: \"coalesce(period, 1)\"}\n"
+          "  - {match: java.Sample, event: $class, metric: wall,\n"
+          "     unit: \"${if(given(period), 'ns', 'samples')}\", weight: \"coalesce(period, 1)\"}\n"
+          "  - {match: '*', event: $class, metric: 'my ${$class}'}\n");
+    int c = fm_class_declare(binding, "java.Sample", fields, FM_COUNT(fields), 0, NULL);
+    int d = fm_class_declare(binding, "Other", fields, FM_COUNT(fields), 0, NULL);
+    for (size_t i = 0; i < FM_COUNT(want); i++)
+        add(c, (uint64_t[]){str(want[i].state), want[i].period}, want[i].period ? 3 : 1);
+    add(d, (uint64_t[]){0, 0}, 0);
+    seal();
+    for (size_t i = 0; i < FM_COUNT(want); i++) {
+        ck_assert_str_eq(event_name(i), "java.Sample");
+        ck_assert_str_eq(fm_store_str(store, event(i)->metric, NULL), want[i].metric);
+        ck_assert_str_eq(fm_store_str(store, event(i)->unit, NULL), want[i].unit);
+        ck_assert_str_eq(fm_store_str(store, event(i)->default_as, NULL),
+                         i == 1 || i == 2 ? "cpu" : want[i].as);
+        ck_assert_int_eq(event(i)->default_rank, i == 1 || i == 2 ? 64 + 2 : want[i].rank);
+    }
+    ck_assert_str_eq(fm_store_str(store, event(4)->metric, NULL), "my Other");
+    ck_assert_str_eq(fm_store_str(store, fm_store_aliases(store, &n)->list, NULL),
+                     "cputime,java.Sample");
+    ck_assert_uint_eq(n, 1);
+    end();
+}
+END_TEST
+
 START_TEST(plain_moves)
 {
     static const struct fm_field fields[] = {
@@ -159,7 +200,7 @@ START_TEST(plain_moves)
     seal();
     ck_assert_str_eq(event_name(0), "cycles");
     ck_assert_uint_eq(event(0)->period, 4000);
-    ck_assert_int_eq(event(0)->default_rank, 1);
+    ck_assert_int_eq(event(0)->default_rank, 64);
     ck_assert_str_eq(fm_store_str(store, event(0)->prepend, NULL), "comm,-");
     ck_assert_str_eq(fm_store_str(store, event(0)->append, NULL), "");
     ck_assert_str_eq(fm_store_str(store, event(0)->unit, NULL), "cycles");
@@ -626,6 +667,7 @@ int main(void)
 {
     Suite *s = suite_create("bind");
     TCase *t = tcase_create("bind");
+    tcase_add_test(t, metrics_and_ranks);
     tcase_add_test(t, plain_moves);
     tcase_add_test(t, weights);
     tcase_add_test(t, time_units);
