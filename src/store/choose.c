@@ -4,8 +4,9 @@
  *     auto      what the mapping prefers, see fm_store_event_default()
  *     all       every event with samples or weight-bearing stacks
  *     NAME      every event of that name; else of that metric ("alloc" is three events of JFR);
- *               else the first present entry of an alias ("cpu" is this event, or else that one); else a
- *               derived event ("leak"); else every event whose name, or else metric, a glob matches
+ *               else the first present entry of an alias ("cpu" is this event, or else that one);
+ *               else a derived event ("leak"); else every event whose name, or else metric, a glob
+ *               matches
  *     A,B       each of them; a comma between slashes belongs to a name
  *
  * Events without rows are taken only when nothing of that name has rows: a recording declares more
