@@ -1,0 +1,43 @@
+/*
+ * fuzz_jfr.c - any bytes as a Java Flight Recorder file: only crashes, endless loops, unsound
+ * stores and memory beyond a multiple of the input count. Words of the format for libFuzzer stand
+ * in jfr.dict.
+ */
+#include "import/import.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+extern const char fuzz_name[];
+const char fuzz_name[] = "jfr";
+
+static void demand(bool ok)
+{
+    if (!ok)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    struct fm_import_options options = FM_INIT(options);
+    struct fm_ctx *ctx = fm_ctx_new();
+    struct fm_input *input = NULL;
+    struct fm_builder *builder = NULL;
+    struct fm_store *store = NULL;
+    bool usable;
+
+    options.format = "jfr";
+    options.keep = "all";
+    demand(ctx != NULL);
+    fm_ctx_set_cap(ctx, FM_CAP_THREADS, 1 + n % 2);
+    demand(fm_input_open_memory(ctx, data, n, "fuzz", &input, NULL) == FM_OK);
+    demand(fm_builder_new(ctx, &builder, NULL) == FM_OK);
+    (void)fm_import_input(ctx, input, &options, builder, &usable, NULL);
+    fm_input_free(input);
+    demand(fm_builder_seal(builder, NULL, &store, NULL) == FM_OK);
+    demand(fm_store_verify(store, NULL) == FM_OK);
+    fm_store_free(store);
+    demand(atomic_load(&ctx->mem.peak) < ((size_t)64 << 20) + 400 * n);
+    fm_ctx_free(ctx);
+    return 0;
+}

@@ -1,0 +1,589 @@
+/*
+ * jfr-values.c - a recording against its right values, as an independent reader decoded them.
+ *
+ *     jfr-values RECORDING EXPECTED.json.gz [NAME.MODE[-OPTION...].collapsed.gz ...]
+ *
+ * Compared (TAP, one line each):
+ *
+ *   counts      events of each type: the account's records
+ *   rows        (type, start, duration, thread, stack, value) of every event that is a row, as a
+ *               multiset; times within 1 ns. value_of() below says which field is the value.
+ *   converter   the collapsed file is what jfrfold.c works out for the converter: the values and
+ *               the file agree, and all that is wrong in the file is known
+ *   folded      what foldmill writes is what jfrfold.c works out as right
+ */
+#include "foldmill.h"
+
+#include "jfrfold.h"
+#include "storerows.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SHOWN 4
+
+static unsigned tests;
+static bool all_ok = true;
+
+static void result(bool ok, const char *what, const char *of)
+{
+    printf("%sok %u - %s %s\n", ok ? "" : "not ", ++tests, what, of);
+    all_ok &= ok;
+}
+
+/* -------------------------------------------------------------------- counts */
+
+/* Events of a type that the account tells of. */
+static uint64_t account_of(const struct fm_store *store, const char *type)
+{
+    uint64_t read = 0, not_mapped = 0;
+
+    for (size_t i = 0; i < fm_store_accounts(store); i++) {
+        struct fm_account_info a;
+        fm_store_account(store, i, &a);
+        if (strcmp(a.key, type) != 0)
+            continue;
+        if (a.kind == FM_ACCOUNT_RECORDS)
+            read += a.count;
+        else if (a.kind == FM_ACCOUNT_NOT_MAPPED)
+            not_mapped += a.count;
+    }
+    return read != 0 ? read : not_mapped;
+}
+
+/* Metadata and checkpoints are no events of their own. */
+static bool is_structure(const char *type)
+{
+    return strcmp(type, "jdk.Metadata") == 0 || strcmp(type, "jdk.CheckPoint") == 0 ||
+           strcmp(type, "com.oracle.jdk.Metadata") == 0 || type[0] == '#' ||
+           strcmp(type, "com.oracle.jdk.CheckPoint") == 0;
+}
+
+static void check_counts(const struct fm_store *store, const struct jx *x, const char *name)
+{
+    unsigned wrong = 0;
+
+    for (size_t i = 0; i < x->counts; i++) {
+        uint64_t ours = account_of(store, x->count[i].type);
+        if (ours == x->count[i].events || is_structure(x->count[i].type))
+            continue;
+        if (wrong++ < SHOWN)
+            printf("# %s: %" PRIu64 " of %" PRIu64 "\n", x->count[i].type, ours,
+                   x->count[i].events);
+    }
+    result(wrong == 0, "counts", name);
+}
+
+/* ---------------------------------------------------------------------- rows */
+
+struct item {
+    const char *type;
+    uint64_t thread, stack;      /* hashes */
+    int64_t start, dur;
+    uint64_t value, count;
+    bool has_dur, has_value;
+    size_t from;                 /* place of the event, or node of the row */
+};
+
+struct items {
+    struct item *v;
+    size_t n;
+};
+
+static uint64_t hash_bytes(uint64_t h, const void *data, size_t n)
+{
+    const unsigned char *p = data;
+
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ p[i]) * 0x100000001b3u;
+    return h;
+}
+
+static uint64_t hash_text(uint64_t h, const char *s)
+{
+    return hash_bytes(h, s, strlen(s) + 1);
+}
+
+static uint64_t hash_number(uint64_t h, int64_t v)
+{
+    return hash_bytes(h, &v, sizeof v);
+}
+
+#define SEED 0xcbf29ce484222325u
+
+/* A frame in the words of both sides. Line and bci count when they are known. */
+struct frame_words {
+    char name[4096];
+    char kind;
+    int64_t line, bci;
+};
+
+static uint64_t hash_frame(uint64_t h, const struct frame_words *w)
+{
+    return hash_number(hash_number(hash_bytes(hash_text(h, w->name), &w->kind, 1), w->line),
+                       w->bci);
+}
+
+static void frame_of_values(const struct jx_frame *f, struct frame_words *w)
+{
+    static const struct {
+        const char *type;
+        char kind;
+    } kinds[] = {{"Interpreted", 'i'}, {"JIT compiled", 'j'}, {"Inlined", 'n'}, {"Native", 'u'},
+                 {"C++", 'u'}, {"Kernel", 'k'}, {"C1 compiled", '1'}, {"Optimized", 'j'}};
+    const char *class = f->class != NULL ? f->class : "", *method = f->method;
+    bool native = f->descriptor != NULL && (strcmp(f->descriptor, "()L;") == 0 ||
+                                            strcmp(f->descriptor, "(Lk;)L;") == 0);
+
+    w->kind = '?';
+    for (size_t i = 0; f->type != NULL && i < FM_COUNT(kinds); i++) {
+        if (strcmp(f->type, kinds[i].type) == 0)
+            w->kind = kinds[i].kind;
+    }
+    if (method == NULL)
+        method = "";
+    if (class[0] == '\0' || (native && (w->kind == 'u' || w->kind == 'k')))
+        snprintf(w->name, sizeof w->name, "%.4000s", method);
+    else
+        snprintf(w->name, sizeof w->name, method[0] != '\0' ? "%.2000s.%.2000s" : "%.2000s%.2000s",
+                 class, method);
+    w->line = f->line > 0 ? f->line : 0;
+    w->bci = f->bci > 0 ? f->bci : 0;
+}
+
+static void frame_of_store(struct fm_store *store, fm_frame id, struct frame_words *w)
+{
+    static const struct fm_names names = {.style = FM_NAMES_FOLDMILL};
+    const struct fm_frame_row *f = fm_store_frame_row(store, id);
+
+    switch (f->kind) {
+    case FM_FRAME_INTERPRETED: w->kind = 'i'; break;
+    case FM_FRAME_JIT: w->kind = 'j'; break;
+    case FM_FRAME_INLINED: w->kind = 'n'; break;
+    case FM_FRAME_C1: w->kind = '1'; break;
+    case FM_FRAME_USER: w->kind = 'u'; break;
+    case FM_FRAME_KERNEL: w->kind = 'k'; break;
+    case FM_FRAME_SYNTHETIC: w->kind = 's'; break;
+    default: w->kind = '?'; break;
+    }
+    snprintf(w->name, sizeof w->name, "%s",
+             fm_store_str(store, fm_name_frame(store, id, &names), NULL));
+    f = fm_store_frame_row(store, id);
+    w->line = f->line;
+    w->bci = f->bci > 1 ? f->bci - 1 : 0;
+}
+
+static uint64_t stack_of_values(const struct jx *x, const struct jx_event *e)
+{
+    struct frame_words w;
+    const struct jx_stack *s;
+    uint64_t h = SEED;
+
+    if (e->stack >= x->stacks)
+        return 0;
+    s = &x->stack[e->stack];
+    for (size_t i = 0; i < s->frames; i++) {
+        frame_of_values(&s->frame[i], &w);
+        h = hash_frame(h, &w);
+    }
+    return s->truncated ? hash_text(h, "[truncated]") : h;
+}
+
+static uint64_t stack_of_store(struct fm_store *store, uint32_t node)
+{
+    static fm_frame frame[65536];
+    struct frame_words w;
+    size_t n = store_row_frames(store, node, frame, FM_COUNT(frame));
+    uint64_t h = SEED;
+
+    if (n == 0)
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        frame_of_store(store, frame[i], &w);
+        if (n == 1 && w.kind == 's' && (strcmp(w.name, "[no stack]") == 0 ||
+                                        strcmp(w.name, "[unknown stack]") == 0))
+            return 0;
+        h = w.kind == 's' && strcmp(w.name, "[truncated]") == 0 ? hash_text(h, w.name)
+                                                                : hash_frame(h, &w);
+    }
+    return h;
+}
+
+/* The name; virtual threads without one are called by their number. */
+static uint64_t thread_of_values(const struct jx *x, const struct jx_event *e)
+{
+    const struct jx_thread *t;
+    char buf[40];
+
+    if (e->thread_name != NULL)
+        return hash_text(SEED, e->thread_name);
+    if (e->thread >= x->threads)
+        return 0;
+    t = &x->thread[e->thread];
+    if (t->is_virtual && (t->java == NULL || t->java[0] == '\0')) {
+        snprintf(buf, sizeof buf, "virtual-%" PRId64, t->java_id);
+        return hash_text(SEED, buf);
+    }
+    return hash_text(SEED, t->java != NULL ? t->java : t->os != NULL ? t->os : "");
+}
+
+/* Which field is the value (weight), by type: its unit is bytes, ns or 1. false: not told by the
+ * event (the period of ExecutionSample, NativeMethodSample and WallClockSample is a setting). */
+static bool value_of(const struct jx_event *e, uint64_t *value)
+{
+    static const struct {
+        const char *type;
+        enum jx_number field;
+    } table[] = {
+        {"jdk.CPUTimeSample", JX_PERIOD},
+        {"jdk.ObjectAllocationInNewTLAB", JX_TLAB},
+        {"jdk.ObjectAllocationOutsideTLAB", JX_ALLOC_SIZE},
+        {"jdk.ObjectAllocationSample", JX_WEIGHT},
+        {"jdk.OldObjectSample", JX_OBJECT_SIZE},
+        {"profiler.LiveObject", JX_ALLOC_SIZE},
+        {"profiler.Malloc", JX_SIZE},
+    };
+    static const char *const duration[] = {
+        "jdk.JavaMonitorEnter", "jdk.JavaMonitorWait", "jdk.ThreadPark", "jdk.ThreadSleep",
+        "jdk.FileRead", "jdk.FileWrite", "jdk.SocketRead", "jdk.SocketWrite", "jdk.MethodTrace",
+        "profiler.NativeLock",
+    };
+
+    for (size_t i = 0; i < FM_COUNT(table); i++) {
+        if (strcmp(e->type, table[i].type) == 0) {
+            *value = (uint64_t)e->number[table[i].field];
+            return (e->has & 1u << table[i].field) != 0;
+        }
+    }
+    *value = (uint64_t)e->dur;
+    for (size_t i = 0; i < FM_COUNT(duration); i++) {
+        if (strcmp(e->type, duration[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int by_item(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    int c = strcmp(x->type, y->type);
+
+    if (c != 0)
+        return c;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    if (x->stack != y->stack)
+        return x->stack < y->stack ? -1 : 1;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    if (x->value != y->value)
+        return x->value < y->value ? -1 : 1;
+    return x->dur < y->dur ? -1 : x->dur > y->dur;
+}
+
+static bool near(int64_t a, int64_t b)
+{
+    return a - b <= 1 && b - a <= 1;
+}
+
+static bool same(const struct item *row, const struct item *event)
+{
+    if (row->thread != event->thread || row->stack != event->stack ||
+        !near(row->start, event->start) || row->count != event->count)
+        return false;
+    if (event->has_dur && row->has_dur && !near(row->dur, event->dur))
+        return false;
+    return !event->has_value || near((int64_t)row->value, (int64_t)event->value);
+}
+
+static void show(const char *side, const struct item *i)
+{
+    printf("# %s %s start %" PRId64 " dur %" PRId64 " value %" PRIu64 " count %" PRIu64
+           " thread %" PRIx64 " stack %" PRIx64 " of %zu\n",
+           side, i->type, i->start, i->dur, i->value, i->count, i->thread, i->stack, i->from);
+}
+
+/* Types that the store has rows of. */
+static bool is_row_type(const struct fm_store *store, const char *type)
+{
+    return fm_store_event_find(store, type) != FM_NONE;
+}
+
+static void items_of_values(const struct fm_store *store, const struct jx *x, struct items *items)
+{
+    items->v = calloc(x->events + 1, sizeof *items->v);
+    items->n = 0;
+    for (size_t i = 0; i < x->events; i++) {
+        const struct jx_event *e = &x->event[i];
+        struct item *it = &items->v[items->n];
+        if (!is_row_type(store, e->type))
+            continue;
+        it->type = e->type;
+        it->thread = thread_of_values(x, e);
+        it->stack = stack_of_values(x, e);
+        it->start = e->start;
+        it->dur = e->dur;
+        it->has_dur = e->has_dur;
+        it->has_value = value_of(e, &it->value);
+        it->count = (e->has & 1u << JX_SAMPLES) != 0 ? (uint64_t)e->number[JX_SAMPLES] : 1;
+        if ((e->has & 1u << JX_ALLOC_TIME) != 0)
+            it->start = e->number[JX_ALLOC_TIME];
+        it->from = i;
+        items->n++;
+    }
+}
+
+static void items_of_store(struct fm_store *store, struct items *items)
+{
+    struct store_rows rows;
+    struct store_row row;
+    uint64_t *hash = calloc(fm_store_tree_nodes(store) + 1, sizeof *hash);
+    bool *known = calloc(fm_store_tree_nodes(store) + 1, 1);
+
+    items->v = calloc(fm_store_rows(store) + 1, sizeof *items->v);
+    items->n = 0;
+    if (!store_rows_init(&rows, store) || items->v == NULL || hash == NULL || known == NULL)
+        exit(99);
+    while (store_rows_next(&rows, &row)) {
+        struct item *it = &items->v[items->n++];
+        it->type = fm_store_str(store, row.event->name, NULL);
+        it->thread = row.thread == FM_NONE
+                         ? 0
+                         : hash_text(SEED, fm_store_str(store, fm_store_thread_name(
+                                                                   store, row.thread, false, 0),
+                                                        NULL));
+        if (!known[row.node])
+            hash[row.node] = stack_of_store(store, row.node);
+        known[row.node] = true;
+        it->stack = hash[row.node];
+        it->start = row.timed ? row.ts : 0;
+        it->dur = row.dur;
+        it->has_dur = row.spanned;
+        it->value = row.weight;
+        it->count = row.count;
+        it->from = row.node;
+    }
+    store_rows_release(&rows);
+    free(hash);
+    free(known);
+}
+
+static void check_rows(struct fm_store *store, const struct jx *x, const char *name)
+{
+    struct items ours, right;
+    size_t i = 0, k = 0, wrong = 0;
+
+    items_of_store(store, &ours);
+    items_of_values(store, x, &right);
+    qsort(ours.v, ours.n, sizeof *ours.v, by_item);
+    qsort(right.v, right.n, sizeof *right.v, by_item);
+    while (i < ours.n || k < right.n) {
+        if (i < ours.n && k < right.n && strcmp(ours.v[i].type, right.v[k].type) == 0 &&
+            same(&ours.v[i], &right.v[k])) {
+            i++;
+            k++;
+            continue;
+        }
+        bool left = k == right.n || (i < ours.n && by_item(&ours.v[i], &right.v[k]) < 0);
+        if (wrong++ < SHOWN)
+            show(left ? "ours " : "right", left ? &ours.v[i] : &right.v[k]);
+        i += left;
+        k += !left;
+    }
+    if (wrong > 0)
+        printf("# %zu differences between %zu rows and %zu events\n", wrong, ours.n, right.n);
+    result(wrong == 0, "rows", name);
+    free(ours.v);
+    free(right.v);
+}
+
+/* -------------------------------------------------------------------- folded */
+
+struct bytes {
+    char *s;
+    size_t n, cap;
+};
+
+static int collect(void *user, const void *data, size_t n)
+{
+    struct bytes *b = user;
+
+    if (b->cap - b->n < n) {
+        b->cap = 2 * (b->n + n);
+        b->s = realloc(b->s, b->cap);
+        if (b->s == NULL)
+            exit(99);
+    }
+    memcpy(b->s + b->n, data, n);
+    b->n += n;
+    return 0;
+}
+
+static unsigned compare(const struct fold *ours, const struct fold *right, const char *label)
+{
+    size_t i = 0, k = 0;
+    unsigned wrong = 0;
+
+    while (i < ours->lines || k < right->lines) {
+        int c = i == ours->lines ? 1
+                : k == right->lines ? -1
+                                    : strcmp(ours->line[i].text, right->line[k].text);
+        if (c == 0 && ours->line[i].n == right->line[k].n) {
+            i++;
+            k++;
+            continue;
+        }
+        if (wrong++ < SHOWN && c <= 0)
+            printf("# %s ours  %s %" PRIu64 "\n", label, ours->line[i].text, ours->line[i].n);
+        if (wrong <= SHOWN && c >= 0)
+            printf("# %s right %s %" PRIu64 "\n", label, right->line[k].text, right->line[k].n);
+        i += c <= 0;
+        k += c >= 0;
+    }
+    if (wrong > 0)
+        printf("# %s: %u lines differ\n", label, wrong);
+    return wrong;
+}
+
+/* The name of the --event for a mode of the converter. */
+static const char *event_of(const char *mode)
+{
+    if (strcmp(mode, "exec") == 0)
+        return "exec";
+    if (strcmp(mode, "cputime") == 0)
+        return "jdk.CPUTimeSample";
+    return mode;
+}
+
+static bool export(struct fm_ctx *ctx, struct fm_store *store, const struct fold_how *how,
+                   struct fold *fold)
+{
+    struct fm_select_options select = FM_INIT(select);
+    struct fm_export_options options = FM_INIT(options);
+    struct fm_error err = {0};
+    struct bytes out = {0};
+    struct fm_sink sink = {collect, &out};
+    bool ok;
+
+    select.event = event_of(how->mode);
+    select.weight = how->total ? "value" : "samples";
+    select.prepend = how->threads ? "thread" : "none";
+    options.annotate = true;
+    options.dot = how->dot;
+    ok = fm_export(ctx, store, "folded", &select, &options, &sink, &err) == FM_OK;
+    if (!ok)
+        printf("# folded: %s\n", err.message);
+    if (ok)
+        ok = fold_read(fold, out.s, out.n);
+    free(out.s);
+    fold_merge(fold);
+    return ok;
+}
+
+/*
+ * Stacks that are in an earlier chunk's pool alone: the values have none for them, the converter
+ * keeps pools over chunks and finds them, foldmill when the chunks are parts of one recording. True
+ * when `with` differs from `without` by nothing but more of some lines, and all that is more is as
+ * much as the events without a stack.
+ */
+static bool found_later(const struct fold *without, const struct fold *with, const struct jx *x,
+                        const struct fold_how *how)
+{
+    uint64_t missing = fold_stackless(x, how), extra = 0;
+    size_t i = 0;
+
+    if (missing == 0 || x->chunks < 2)
+        return false;
+    for (size_t k = 0; k < with->lines; k++) {
+        int c = i < without->lines ? strcmp(without->line[i].text, with->line[k].text) : 1;
+        if (c < 0 || (c == 0 && without->line[i].n > with->line[k].n))
+            return false;
+        extra += with->line[k].n - (c == 0 ? without->line[i].n : 0);
+        i += c == 0;
+    }
+    return i == without->lines && extra == missing;
+}
+
+/* "dir/NAME.MODE.collapsed.gz" -> MODE */
+static bool mode_of(const char *path, struct fold_how *how)
+{
+    const char *end = strstr(path, ".collapsed"), *start = end;
+
+    while (start != NULL && start > path && start[-1] != '.' && start[-1] != '/')
+        start--;
+    return end != NULL && fold_parse(how, start, (size_t)(end - start));
+}
+
+static void check_folded(struct fm_ctx *ctx, struct fm_store *store, const struct jx *x,
+                         const char *path)
+{
+    struct fold_how how;
+    struct fold file = {0}, model = {0}, right = {0}, ours = {0};
+    const char *name = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
+    char *data;
+    size_t n;
+
+    if (!mode_of(path, &how) || how.classify)
+        return;
+    if (fm_input_slurp(ctx, path, (size_t)1 << 30, &data, &n, NULL) != FM_OK ||
+        !fold_read(&file, data, n)) {
+        result(false, "read", name);
+        return;
+    }
+    fm_mem_free(&ctx->mem, data, n + 1);
+    how.converter = true;
+    fold_from(&model, x, &how);
+    fold_merge(&file);
+    if (how.threads) {
+        fold_drop_tids(&file);
+        fold_drop_tids(&model);
+    }
+    result(found_later(&model, &file, x, &how) || compare(&model, &file, "model") == 0,
+           "converter", name);
+    if (store != NULL) {
+        how.converter = false;
+        fold_from(&right, x, &how);
+        result(export(ctx, store, &how, &ours) && compare(&ours, &right, "folded") == 0,
+               "folded", name);
+    }
+    fold_free(&file);
+    fold_free(&model);
+    fold_free(&right);
+    fold_free(&ours);
+}
+
+int main(int argc, char **argv)
+{
+    struct fm_import_options options = FM_INIT(options);
+    struct fm_ctx *ctx = fm_ctx_new();
+    struct fm_store *store = NULL;
+    struct fm_error err = {0};
+    struct jx x;
+    bool model = argc > 1 && strcmp(argv[1], "--model") == 0;
+    const char *name;
+
+    if (argc < 3 || ctx == NULL || !jx_load(&x, ctx, argv[2])) {
+        fprintf(stderr, "usage: jfr-values RECORDING|--model EXPECTED.json.gz [COLLAPSED...]\n");
+        return 2;
+    }
+    name = strrchr(argv[1], '/') != NULL ? strrchr(argv[1], '/') + 1 : argv[1];
+    options.keep = "all";
+    if (!model) {
+        (void)fm_import(ctx, (const char *const *)&argv[1], 1, &options, &store, &err);
+        if (store == NULL)
+            printf("# %s\n", err.message);
+        result(store != NULL, "import", name);
+        if (store != NULL) {
+            check_counts(store, &x, name);
+            check_rows(store, &x, name);
+        }
+    }
+    for (int i = 3; i < argc && (model || store != NULL); i++)
+        check_folded(ctx, store, &x, argv[i]);
+    printf("1..%u\n", tests);
+    fm_store_free(store);
+    jx_free(&x);
+    fm_ctx_free(ctx);
+    return !all_ok;
+}
