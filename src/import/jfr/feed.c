@@ -140,6 +140,8 @@ void fm_jfr_damage(struct fm_jfr_feed *feed, enum fm_diag key, enum fm_status st
 {
     char text[256];
     va_list ap;
+    if (feed->quiet)
+        return;
     if (key < FM_DIAGS)
         fm_builder_diag(feed->builder, key, offset, 1);
     if (feed->damage != FM_OK)
@@ -326,8 +328,12 @@ fm_thread fm_jfr_thread_add(struct fm_jfr_feed *feed, const struct fm_jfr_thread
         n = (size_t)snprintf(text, sizeof text, "virtual-%lld", (long long)t->java_id);
         name = text;
     }
-    if (name != NULL && n > 0)
-        fm_builder_thread_name(b, id, t->since, fm_builder_str(b, name, n));
+    if (name != NULL && n > 0) {
+        fm_str s = fm_builder_str(b, name, n);
+        fm_builder_thread_name(b, id, INT64_MIN, s);
+        if (t->since != INT64_MIN)
+            fm_builder_thread_name(b, id, t->since, s);
+    }
     return id;
 }
 

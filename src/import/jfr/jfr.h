@@ -49,6 +49,7 @@ struct fm_jfr_feed {
     struct fm_binding *binding;
     enum fm_status damage;      /* the first, described in err; FM_OK: none */
     struct fm_error err;
+    bool quiet;                 /* findings are not counted: they have been before */
     bool oom;
     fm_node place[FM_JFR_PLACES]; /* FM_NONE: not made yet */
     fm_frame truncated;
@@ -62,13 +63,15 @@ enum fm_status fm_jfr_feed_init(struct fm_jfr_feed *feed, const struct fm_import
                                 struct fm_builder *builder, struct fm_error *err);
 void fm_jfr_feed_release(struct fm_jfr_feed *feed);
 
-/* Counts a finding; the first becomes the feed's error, with name and offset. */
+/* Counts a finding (FM_DIAGS: it is counted elsewhere); the first becomes the feed's error, with
+ * name and offset. */
 void fm_jfr_damage(struct fm_jfr_feed *feed, enum fm_diag key, enum fm_status status,
                    uint64_t offset, const char *fmt, ...) FM_PRINTF(5, 6);
 static inline void fm_jfr_note(struct fm_jfr_feed *feed, enum fm_diag key, uint64_t offset,
                                uint64_t n)
 {
-    fm_builder_diag(feed->builder, key, offset, n);
+    if (!feed->quiet)
+        fm_builder_diag(feed->builder, key, offset, n);
 }
 
 /* ------------------------------------------------------------------- names */
@@ -113,7 +116,8 @@ struct fm_jfr_thread {
     bool is_virtual;
     const char *os_name, *java_name;  /* NULL: none */
     size_t os_name_n, java_name_n;
-    int64_t since;              /* of the name; INT64_MIN: from the beginning */
+    int64_t since;              /* of the name, beside that it is the name from the beginning;
+                                 * INT64_MIN: only that */
 };
 /* Named by its Java name, else by that of the OS; a virtual one without is "virtual-JAVAID". */
 fm_thread fm_jfr_thread_add(struct fm_jfr_feed *feed, const struct fm_jfr_thread *thread);
