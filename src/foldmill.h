@@ -326,9 +326,14 @@ FM_API enum fm_status fm_result_write(const struct fm_result *result, const char
 struct fm_export_options {
     size_t size;
     const char *title;           /* NULL = made from the source */
-    const char *names;           /* "foldmill" (NULL) or "flamegraph" */
+    const char *names;           /* comma-joined: a style ("foldmill", "flamegraph", "jfrconv") and
+                                  * what to show ("annotate", "bci", "dot", "lines", "norm",
+                                  * "signatures", "simple"); NULL = "foldmill" */
     bool annotate;               /* _[k] _[j] ... suffixes */
     bool dot;                    /* Java pkg.Cls.method instead of pkg/Cls.method */
+    bool simple;                 /* Java Cls.method without the package */
+    bool norm;                   /* Java names without the numbers of a run */
+    bool lines;                  /* method:LINE */
     const char *const *set;      /* further "key=value" settings: width, colors ... */
     size_t sets;
 };

@@ -144,16 +144,13 @@ static enum fm_status choose_names(const struct fm_export_options *options,
                                    struct fm_names *names, struct fm_error *err)
 {
     memset(names, 0, sizeof *names);
+    names->style = FM_NAMES_FOLDMILL;
     names->annotate = options->annotate;
     names->dot = options->dot;
-    if (options->names == NULL || strcmp(options->names, "foldmill") == 0)
-        names->style = FM_NAMES_FOLDMILL;
-    else if (strcmp(options->names, "flamegraph") == 0)
-        names->style = FM_NAMES_FLAMEGRAPH;
-    else
-        return fm_error_set(err, FM_CONFIG, "no style of names '%s': foldmill or flamegraph",
-                            options->names);
-    return FM_OK;
+    names->simple = options->simple;
+    names->norm = options->norm;
+    names->lines = options->lines;
+    return options->names != NULL ? fm_names_parse(names, options->names, err) : FM_OK;
 }
 
 /* ------------------------------------------------------------------- run */

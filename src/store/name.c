@@ -13,7 +13,10 @@
  */
 #include "store/name.h"
 
-#include "util/out.h"
+#include "store/java.h"
+#include "util/error.h"
+
+#include <inttypes.h>
 
 static bool starts(const char *s, size_t n, const char *prefix)
 {
@@ -116,25 +119,20 @@ fm_str fm_name_dso(struct fm_store *store, fm_module m)
     return module->path;
 }
 
-/* Kinds whose names may be Java's "pkg/Cls.method". */
-static bool java_like(const struct fm_frame_row *frame)
+/* Is the frame known to be Java's? */
+static bool is_java(const struct fm_frame_row *frame)
 {
-    return frame->kind == FM_FRAME_JIT || frame->kind == FM_FRAME_INTERPRETED ||
-           frame->kind == FM_FRAME_C1 || frame->kind == FM_FRAME_INLINED ||
-           frame->kind == FM_FRAME_UNKNOWN;
+    return frame->signature != 0 || frame->kind == FM_FRAME_JIT ||
+           frame->kind == FM_FRAME_INTERPRETED || frame->kind == FM_FRAME_C1 ||
+           frame->kind == FM_FRAME_INLINED;
 }
 
-/* Where "Cls.method(" or the end is: slashes after a '(' are no package separators. */
-static void put_dotted(struct fm_out *out, const char *s, size_t n)
+/* How to write a name that may be Java's "pkg/Cls.method": bits of store/java.h, 0 = as it is. */
+static unsigned java_style(const struct fm_names *names)
 {
-    size_t i, paren = n;
-    const char *at = memchr(s, '(', n);
-    if (at != NULL)
-        paren = (size_t)(at - s);
-    if (n == 0 || s[0] == '/' || s[0] == '[' || memchr(s, ':', n) != NULL)
-        paren = 0; /* a path, a module or C++: no Java name */
-    for (i = 0; i < n; i++)
-        fm_out_char(out, i < paren && s[i] == '/' ? '.' : s[i]);
+    unsigned style = (names->dot ? FM_JAVA_DOT : 0u) | (names->simple ? FM_JAVA_SIMPLE : 0u) |
+                     (names->norm ? FM_JAVA_NORM : 0u);
+    return style != 0 && names->style == FM_NAMES_JFRCONV ? style | FM_JAVA_JFRCONV : style;
 }
 
 /* A Go method "pkg.(*T).f": parentheses that are no parameters. */
@@ -203,7 +201,7 @@ static void put_unknown(struct fm_out *out, struct fm_store *store,
         return;
     }
     dso = fm_store_str(store, id, &n);
-    if (names->style == FM_NAMES_FOLDMILL) {
+    if (names->style != FM_NAMES_FLAMEGRAPH) {
         fm_out_text(out, "[unknown] (");
         fm_out_bytes(out, dso, n);
         fm_out_char(out, ')');
@@ -248,15 +246,43 @@ fm_str fm_name_folded(struct fm_store *store, fm_str id)
     return intern(store, &out);
 }
 
+/* What follows the name: descriptor, line, bytecode. */
+static void put_place(struct fm_out *out, struct fm_store *store, const struct fm_frame_row *frame,
+                      const struct fm_names *names)
+{
+    size_t n;
+    bool line = names->lines && frame->line > 0;
+    bool jfrconv = names->style == FM_NAMES_JFRCONV;
+    if (names->signatures && frame->signature != 0) {
+        const char *s = fm_store_str(store, frame->signature, &n);
+        fm_out_bytes(out, s, n);
+    }
+    if (line)
+        fm_out_printf(out, ":%" PRIu32, frame->line);
+    if (!names->bci || (jfrconv && line))
+        return;
+    if (frame->bci > 1)
+        fm_out_printf(out, "@%" PRIu32, frame->bci - 1);
+    else if (jfrconv && frame->bci == 0 && frame->signature != 0)
+        fm_out_text(out, "@65535"); /* its text of the unknown */
+}
+
+static bool has_place(const struct fm_frame_row *frame, const struct fm_names *names)
+{
+    return (names->signatures && frame->signature != 0) || (names->lines && frame->line > 0) ||
+           (names->bci && (frame->bci != 1));
+}
+
 static fm_str frame_text(struct fm_store *store, const struct fm_frame_row *frame,
                          const struct fm_names *names)
 {
     const char *suffix = names->annotate ? fm_name_suffix(frame) : "";
-    bool plain = names->style == FM_NAMES_FOLDMILL && !(names->dot && java_like(frame));
+    unsigned java = is_java(frame) || frame->kind == FM_FRAME_UNKNOWN ? java_style(names) : 0;
     const char *s;
     size_t n;
     struct fm_out out;
-    if (frame->function != 0 && plain && suffix[0] == '\0')
+    if (frame->function != 0 && names->style != FM_NAMES_FLAMEGRAPH && java == 0 &&
+        suffix[0] == '\0' && !has_place(frame, names))
         return frame->function;
     if (fm_out_init(&out, &fm_store_ctx(store)->mem, NULL) != FM_OK)
         return FM_NONE;
@@ -265,11 +291,27 @@ static fm_str frame_text(struct fm_store *store, const struct fm_frame_row *fram
         put_unknown(&out, store, frame, names);
     else if (names->style == FM_NAMES_FLAMEGRAPH)
         put_flamegraph(&out, s, n);
-    else if (!plain)
-        put_dotted(&out, s, n);
+    else if (java != 0)
+        fm_java_method(&out, s, n, is_java(frame), java);
     else
         fm_out_bytes(&out, s, n);
+    put_place(&out, store, frame, names);
     fm_out_text(&out, suffix);
+    return intern(store, &out);
+}
+
+fm_str fm_name_class(struct fm_store *store, fm_str id, const struct fm_names *names)
+{
+    unsigned java = java_style(names);
+    struct fm_out out;
+    const char *s;
+    size_t n;
+    if (java == 0)
+        return id;
+    if (fm_out_init(&out, &fm_store_ctx(store)->mem, NULL) != FM_OK)
+        return FM_NONE;
+    s = fm_store_str(store, id, &n);
+    fm_java_class(&out, s, n, java);
     return intern(store, &out);
 }
 
@@ -284,6 +326,44 @@ fm_str fm_name_frame(struct fm_store *store, fm_frame f, const struct fm_names *
 {
     fm_assert(f < fm_store_frames(store));
     return fm_name_frame_row(store, fm_store_frame_row(store, f), names);
+}
+
+enum fm_status fm_names_parse(struct fm_names *names, const char *list, struct fm_error *err)
+{
+    const struct {
+        const char *word;
+        bool *flag;
+    } flags[] = {
+        {"annotate", &names->annotate}, {"bci", &names->bci},   {"dot", &names->dot},
+        {"lines", &names->lines},       {"norm", &names->norm}, {"signatures", &names->signatures},
+        {"simple", &names->simple},
+    };
+    static const char *const style[] = {
+        [FM_NAMES_FOLDMILL] = "foldmill", [FM_NAMES_FLAMEGRAPH] = "flamegraph",
+        [FM_NAMES_JFRCONV] = "jfrconv"};
+    for (;;) {
+        size_t n = strcspn(list, ","), i, k;
+        for (i = 0; i < FM_COUNT(style); i++) {
+            if (strlen(style[i]) == n && memcmp(style[i], list, n) == 0)
+                break;
+        }
+        for (k = 0; k < FM_COUNT(flags); k++) {
+            if (strlen(flags[k].word) == n && memcmp(flags[k].word, list, n) == 0)
+                break;
+        }
+        if (i < FM_COUNT(style))
+            names->style = (enum fm_name_style)i;
+        else if (k < FM_COUNT(flags))
+            *flags[k].flag = true;
+        else
+            return fm_error_set(err, FM_CONFIG,
+                                "no style of names '%.*s': foldmill, flamegraph, jfrconv, "
+                                "annotate, bci, dot, lines, norm, signatures, simple",
+                                (int)FM_MIN(n, (size_t)100), list);
+        if (list[n] == '\0')
+            return FM_OK;
+        list += n + 1;
+    }
 }
 
 static void put_str(const struct fm_store *store, fm_str id, struct fm_out *out)

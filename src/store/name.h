@@ -3,21 +3,27 @@
  *
  * foldmill's own style: the function; "[unknown] (dso)" for an address in a known module without a
  * name, with the dso as perf script prints it; "[unknown]" without one. FlameGraph's style follows
- * stackcollapse-perf's habits. `folded` makes labels that folded lines can hold.
+ * stackcollapse-perf's habits, jfrconv's those of async-profiler's converter. `folded` makes labels
+ * that folded lines can hold.
  */
 #ifndef FM_STORE_NAME_H
 #define FM_STORE_NAME_H
 
 #include "store/store.h"
 
-enum fm_name_style { FM_NAMES_FOLDMILL, FM_NAMES_FLAMEGRAPH };
+enum fm_name_style { FM_NAMES_FOLDMILL, FM_NAMES_FLAMEGRAPH, FM_NAMES_JFRCONV };
 
 struct fm_names {
     enum fm_name_style style;
     bool annotate;      /* _[k] _[i] _[j] _[0] _[1] _[g] _[G] by frame kind */
-    bool dot;           /* Java names with dots */
+    bool dot, simple, norm; /* Java: pkg.Cls.method, Cls.method, no numbers of a run */
+    bool signatures;    /* Java: the descriptor behind the method */
+    bool lines, bci;    /* ":LINE" and "@BYTECODE" where they are known and not 0 */
     bool folded;        /* fm_name_folded() is applied */
 };
+/* Takes a list of words apart ("dot,norm,lines") and sets what they name. FM_CONFIG: an unknown
+ * word. */
+enum fm_status fm_names_parse(struct fm_names *names, const char *list, struct fm_error *err);
 
 /* The text of frame f as a string of the store (added when new). FM_NONE: no memory. */
 fm_str fm_name_frame(struct fm_store *store, fm_frame f, const struct fm_names *names);
@@ -28,6 +34,10 @@ fm_str fm_name_frame_row(struct fm_store *store, const struct fm_frame_row *fram
 /* The text as a folded line can hold it: ';' becomes ':', control bytes (but TAB) "\x1b". The same
  * id when there is nothing to change; FM_NONE: no memory. */
 fm_str fm_name_folded(struct fm_store *store, fm_str id);
+
+/* The text of a class ("java.lang.String[]") in the style of the names: the same id when there is
+ * nothing to change; FM_NONE: no memory. */
+fm_str fm_name_class(struct fm_store *store, fm_str id, const struct fm_names *names);
 
 /* The annotation of a frame, "_[k]" ... or "". */
 const char *fm_name_suffix(const struct fm_frame_row *frame);

@@ -331,6 +331,7 @@ void fm_pseudo_labels_init(struct fm_pseudo_labels *labels, const struct fm_sele
     fm_map_init(&labels->marks, sel->mem);
     labels->underscore = names->style == FM_NAMES_FLAMEGRAPH;
     labels->folded = names->folded;
+    labels->names = *names;
     for (k = 0; k < sel->prepends + sel->appends; k++) {
         const struct fm_pseudo *pseudo = at(sel, k);
         fm_column need = needs(pseudo);
@@ -362,6 +363,16 @@ void fm_pseudo_labels_release(struct fm_pseudo_labels *labels)
     fm_map_release(&labels->marks);
 }
 
+/* Labels that hold Java classes: "class", "monitorClass". */
+static bool is_class(const struct fm_store *store, fm_column col)
+{
+    const struct fm_column_info *info = fm_store_column_info(store, col);
+    size_t n;
+    const char *name = fm_store_str(store, info->name, &n);
+    return col >= FM_COL_LABELS && info->type == FM_TYPE_STRING && n >= 5 &&
+           (memcmp(name + n - 5, "class", 5) == 0 || memcmp(name + n - 5, "Class", 5) == 0);
+}
+
 /* Makes the text of a value. `value` is of the stored column, or of the derived one. */
 static fm_str make(struct fm_pseudo_labels *labels, const struct fm_pseudo *pseudo, uint64_t value)
 {
@@ -381,7 +392,12 @@ static fm_str make(struct fm_pseudo_labels *labels, const struct fm_pseudo *pseu
     } else if (pseudo->derived >= 0) {
         fm_out_i64(&out, (int64_t)value);
     } else {
-        fm_name_value(store, pseudo->col, value, &out);
+        if (is_class(store, pseudo->col))
+            value = fm_name_class(store, (fm_str)value, &labels->names);
+        if (value == FM_NONE)
+            out.status = FM_NOMEM;
+        else
+            fm_name_value(store, pseudo->col, value, &out);
     }
     for (i = 0; i < out.n && labels->underscore && pseudo->col == FM_COL_COMM; i++) {
         if (out.buf[i] == ' ')

@@ -191,6 +191,7 @@ struct fm_pseudo_labels {
     } recent[2 * FM_PSEUDO_MAX][FM_PSEUDO_RECENT];
     bool underscore;                            /* blanks of comm to '_' */
     bool folded;                                /* fm_name_folded() is applied */
+    struct fm_names names;
     bool oom;
 };
 /* Adds the columns that pseudo frames need to col[*cols] (at most FM_SCAN_COLUMNS in all). */
