@@ -669,6 +669,11 @@ const char *fm_mapping_container(const struct fm_mapping *mapping)
     return mapping->container;
 }
 
+const char *fm_mapping_field(const struct fm_mapping *mapping, size_t i)
+{
+    return i < mapping->names ? mapping->field_name[i] : NULL;
+}
+
 const struct fm_yaml_node *fm_mapping_root(const struct fm_mapping *mapping)
 {
     return mapping->root;

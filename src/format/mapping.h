@@ -42,6 +42,9 @@ const char *fm_mapping_container(const struct fm_mapping *mapping);
  * bytes is parsed into struct fm_container: see format/container.h. */
 const struct fm_yaml_node *fm_mapping_root(const struct fm_mapping *mapping);
 
+/* The i-th name of a field that the rules use, NULL past the end. */
+const char *fm_mapping_field(const struct fm_mapping *mapping, size_t i);
+
 /* Validates one file for `foldmill check`: prints all errors with excerpts, or a summary of what it
  * maps. FM_CONFIG when it is wrong. */
 enum fm_status fm_mapping_check(struct fm_ctx *ctx, const char *path, struct fm_out *out,

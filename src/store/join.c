@@ -231,6 +231,8 @@ static void join_threads(struct fm_builder *b, const struct fm_builder *sub, str
         CARRY_ID(to, r, base, process, m->str);
         CARRY_ID(to, r, base, command, m->str);
         CARRY_ID(to, r, base, container, m->str);
+        CARRY_ID(to, r, base, process_label, m->str);
+        CARRY_ID(to, r, base, thread_label, m->str);
         if (r->leader != base->leader)
             to->leader = r->leader != FM_NONE ? m->thread[r->leader] : FM_NONE;
         join_names(b, to, r, base, m->str);

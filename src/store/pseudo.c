@@ -3,7 +3,8 @@
  *
  *     list   "comm, process, '-', cpu"      items joined by ',', blanks around them ignored
  *     item   a column of the store, a derived column (pid tid java_tid process container
- *            source event metric command), a text in quotes, or bare punctuation
+ *            source event metric command process_label thread_label), a text in quotes, or
+ *            bare punctuation
  *
  * A quoted text may hold columns, '[${thread} tid=${tid}]': such a frame has several parts. The
  * suffix of COLUMN=SUFFIX is added to each value; one that is an annotation of frames ("_[i]") is
@@ -35,6 +36,8 @@ static const struct {
     [FM_DERIVED_METRIC] = {"metric", FM_TYPE_STRING},
     [FM_DERIVED_COMMAND] = {"command", FM_TYPE_STRING},
     [FM_DERIVED_JAVA_TID] = {"java_tid", FM_TYPE_I64},
+    [FM_DERIVED_PROCESS_LABEL] = {"process_label", FM_TYPE_STRING},
+    [FM_DERIVED_THREAD_LABEL] = {"thread_label", FM_TYPE_STRING},
 };
 
 int fm_derived_find(const char *name)
@@ -101,6 +104,13 @@ bool fm_derived_value(const struct fm_store *store, enum fm_derived d, fm_thread
         return *value != 0;
     case FM_DERIVED_CONTAINER:
         *value = row->container;
+        return *value != 0;
+    case FM_DERIVED_PROCESS_LABEL:
+        *value = row->process_label != 0 ? row->process_label : process_name(store, row, t);
+        return *value != 0;
+    case FM_DERIVED_THREAD_LABEL:
+        *value = row->thread_label != 0 ? row->thread_label
+                                        : fm_store_thread_name(store, t, false, 0);
         return *value != 0;
     default:
         *value = row->command;

@@ -37,10 +37,11 @@ struct fm_pseudo {
 /* Columns that are computed from the thread table and not stored. */
 enum fm_derived {
     FM_DERIVED_PID, FM_DERIVED_TID, FM_DERIVED_PROCESS, FM_DERIVED_CONTAINER, FM_DERIVED_SOURCE,
-    FM_DERIVED_EVENT, FM_DERIVED_METRIC, FM_DERIVED_COMMAND, FM_DERIVED_JAVA_TID
+    FM_DERIVED_EVENT, FM_DERIVED_METRIC, FM_DERIVED_COMMAND, FM_DERIVED_JAVA_TID,
+    FM_DERIVED_PROCESS_LABEL, FM_DERIVED_THREAD_LABEL
 };
-/* "pid" "tid" "process" "container" "source" "event" "metric" "command" "java_tid" -> value; -1
- * unknown */
+/* "pid" "tid" "process" "container" "source" "event" "metric" "command" "java_tid"
+ * "process_label" "thread_label" -> value; -1 unknown */
 int fm_derived_find(const char *name);
 enum fm_type fm_derived_type(enum fm_derived d);
 /* The value for a row with thread t (FM_NONE unknown), of a segment's source, with an event. false:

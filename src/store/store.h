@@ -201,6 +201,7 @@ struct fm_thread_row {
     struct fm_thread_name *name;
     size_t names, name_cap;
     fm_str process, command, container;
+    fm_str process_label, thread_label; /* name and id, for pictures; 0 none */
     fm_thread leader;        /* thread row of the process's main thread, or FM_NONE */
     uint64_t samples;        /* sum of count over its rows */
 };

@@ -54,6 +54,7 @@ static enum fm_status check_tables(const struct fm_store *s, struct fm_error *er
         const struct fm_thread_row *r = &t->thread[i];
         if (r->source >= t->sources || r->process >= strings || r->command >= strings ||
             r->container >= strings || r->text_id >= strings ||
+            r->process_label >= strings || r->thread_label >= strings ||
             (r->leader != FM_NONE && r->leader >= t->threads))
             return BROKEN(err, "store: thread %zu has an id out of range", i);
         for (size_t k = 0; k < r->names; k++) {
