@@ -284,6 +284,8 @@ static enum fm_status no_chunk(struct fm_jfr_scan *scan, struct fm_error *err)
     enum fm_status status = fm_input_read_at(scan->import->input, 0, buf, sizeof buf, &got, err);
     if (status != FM_OK)
         return status;
+    if (got == 0)
+        return fm_error_at(err, FM_UNKNOWN, name, 0, "the input is empty");
     c = fm_jfr_cursor(buf, got, 0);
     if (got < sizeof magic || memcmp(fm_cursor_bytes(&c, 4), magic, sizeof magic) != 0)
         return fm_error_at(err, FM_UNKNOWN, name, 0, "no JFR magic");

@@ -68,8 +68,6 @@ static bool nomem(struct parser *p)
 
 static bool read_strings(struct parser *p)
 {
-    static const char *const unknown[] = {
-        "string with unknown encoding", "string that refers to a pool", "string that is cut"};
     uint64_t n = fm_jfr_varint(p->c);
     if (!fm_cursor_ok(p->c) || n > fm_cursor_left(p->c))
         return fail(p, "more strings than bytes");
@@ -85,8 +83,11 @@ static bool read_strings(struct parser *p)
             if (p->string[i] == NULL)
                 return nomem(p);
         } else if (t.kind != FM_JFR_TEXT_NULL) {
-            return fail(p, t.encoding > 5 ? unknown[0]
-                           : t.kind == FM_JFR_TEXT_KEY ? unknown[1] : unknown[2]);
+            if (t.encoding > 5)
+                p->meta->encoding = t.encoding;
+            return fail(p, t.kind == FM_JFR_TEXT_KEY ? "string that refers to a pool"
+                           : t.encoding > 5 ? "string of unknown encoding"
+                                            : "string that is cut");
         }
     }
     return true;

@@ -17,6 +17,7 @@ struct maker {
     const struct fm_jfr_event *event;  /* NULL while fields are offered */
     struct fm_field *field;
     size_t fields, field_cap;
+    uint64_t offset;            /* of the first event of the type */
     bool failed;
 };
 
@@ -72,8 +73,13 @@ static bool add_skip(struct maker *m, struct steps *s, const struct fm_jfr_field
     const struct fm_jfr_skip *skip;
     if (m->event == NULL)
         return true;
-    if (!fm_jfr_field_steps(meta, f))
+    if (!fm_jfr_field_steps(meta, f)) {
+        if (!meta->oom)
+            fm_jfr_damage(m->reading->feed, FM_DIAG_JFR_METADATA, FM_FORMAT, m->offset,
+                          "event '%s': field '%s' and what is behind it cannot be read",
+                          m->event->name, f->name);
         return false;
+    }
     skip = &meta->skip[first];
     if (meta->skips - first == 1 && skip->op == FM_JFR_SKIP_VARINTS) {
         uint32_t n = skip->n;
@@ -268,7 +274,8 @@ bool fm_jfr_plan_make(struct fm_jfr_reading *reading, uint32_t class, struct fm_
                       struct fm_jfr_plan **plan)
 {
     struct fm_jfr_chunk *chunk = reading->chunk;
-    struct maker m = {.reading = reading, .meta = &chunk->meta, .arena = &chunk->arena};
+    struct maker m = {.reading = reading, .meta = &chunk->meta, .arena = &chunk->arena,
+                      .offset = chunk->first[class]};
     struct steps s = {.n = 0};
     struct fm_jfr_extra extra;
     const char *name = chunk->meta.class[class].name;

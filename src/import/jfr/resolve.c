@@ -5,6 +5,8 @@
 
 #include "util/error.h"
 
+#include <stdio.h>
+
 enum { THREAD_OS_NAME, THREAD_OS_ID, THREAD_JAVA_NAME, THREAD_JAVA_ID, THREAD_VIRTUAL };
 enum { METHOD_TYPE, METHOD_NAME, METHOD_DESCRIPTOR };
 enum { STACK_TRUNCATED, STACK_FRAMES };
@@ -126,9 +128,18 @@ static bool no_key(struct fm_jfr_resolver *r, uint64_t key)
 bool fm_jfr_text_lane(struct fm_jfr_resolver *r, uint32_t class, uint64_t key, uint64_t *lane)
 {
     struct fm_jfr_entry *entry = fm_jfr_pool_find(&r->chunk->pools, class, key);
+    const struct fm_jfr_class *info = &r->chunk->meta.class[class];
     struct fm_jfr_text text;
-    if (entry == NULL)
-        return no_key(r, key);
+    if (entry == NULL) {
+        /* of an enumeration that was never written the number still tells which */
+        char number[24];
+        int n = snprintf(number, sizeof number, "%lld", (long long)key);
+        if (!info->simple || info->known != FM_JFR_PLAIN_TYPE)
+            return no_key(r, key);
+        (void)no_key(r, key);
+        *lane = fm_builder_str(r->feed->builder, number, (size_t)n);
+        return true;
+    }
     if (entry->cache == FM_NONE) {
         fm_jfr_pool_text(&r->chunk->pools, class, entry, &r->buf[0], &text);
         if (text.kind != FM_JFR_TEXT_HERE)

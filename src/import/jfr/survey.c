@@ -138,7 +138,11 @@ static bool find_metadata(struct survey *s)
         return true;
     if (s->status != FM_OK)
         return false;
-    fm_jfr_damage(s->feed, FM_DIAG_JFR_METADATA, FM_FORMAT, where, "metadata: %s", why);
+    if (chunk->meta.encoding != 0)
+        fm_jfr_damage(s->feed, FM_DIAG_JFR_METADATA, FM_FORMAT, where,
+                      "metadata: unknown string encoding %u", chunk->meta.encoding);
+    else
+        fm_jfr_damage(s->feed, FM_DIAG_JFR_METADATA, FM_FORMAT, where, "metadata: %s", why);
     other = walk_to_metadata(s, at);
     return other != 0 && s->status == FM_OK && read_metadata(s, other, &unused, &ignored);
 }
