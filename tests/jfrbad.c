@@ -420,7 +420,7 @@ const struct jfr_fixture jfr_damages[] = {
     {"checkpoint-self", checkpoint_self, JFR_WHOLE, NULL, 2, 0, NULL},
     {"chunk-size-short", chunk_size_short, JFR_DAMAGED, NULL, 30, 40, NULL},
     {"chunk-size-long", chunk_size_long, JFR_DAMAGED, NULL, 40, 0, NULL},
-    {"chunk-size-tiny", chunk_size_tiny, JFR_NOTHING, NULL, 0, 0, NULL},
+    {"chunk-size-tiny", chunk_size_tiny, JFR_DAMAGED, NULL, 40, 0, NULL},
     {"pool-offset-beyond", pool_offset_beyond, JFR_DAMAGED, NULL, 40, 0, NULL},
     {"pool-offset-inside", pool_offset_inside, JFR_DAMAGED, NULL, 40, 0, NULL},
     {"metadata-offset-beyond", metadata_offset_beyond, JFR_DAMAGED, NULL, 40, 0, NULL},

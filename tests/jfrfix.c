@@ -454,7 +454,7 @@ const struct jfr_fixture jfr_fixtures[] = {
      "sleep 4999999000+3300 w3300 main " STACK2 "\n", 5, 0, NULL},
     {"mixed", mixed, JFR_WHOLE,
      "acme.Sample 1000000050 w1 os-2 " STACK1 "\n" SMALL_ROWS, 4, 0, NULL},
-    {"in-progress", in_progress, JFR_WHOLE, NULL, 3, 0, NULL},
+    {"in-progress", in_progress, JFR_DAMAGED, NULL, 3, 0, NULL},
     {"killed", killed, JFR_DAMAGED, NULL, 3, 0, NULL},
     {"0.9-hotspot", jfr_09_hotspot, JFR_WHOLE, NULL, 4, 0, NULL},
     {"0.9-reused-keys", jfr_09_reused_keys, JFR_WHOLE, NULL, 4, 0, NULL},
