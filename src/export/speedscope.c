@@ -57,16 +57,17 @@ static bool number(struct scope *s, fm_str name, fm_str file, uint32_t *n)
 static bool make_stack(struct scope *s, const struct fm_timeline_row *row)
 {
     const fm_str *text = s->line.texts > 0 ? s->line.text + row->texts * s->line.texts : NULL;
-    size_t depth = s->tree[row->node].depth, above = text != NULL ? s->line.prepends : 0, k;
+    size_t depth = s->tree[row->node].depth, above = text != NULL ? s->line.prepends : 0, k, n;
     uint32_t node = row->node;
-    s->stack_n = s->line.texts + depth;
-    if (!fm_grow(s->mem, (void **)&s->stack, &s->stack_cap, s->stack_n + 1, sizeof *s->stack))
+    n = s->line.texts + depth;
+    if (!fm_grow(s->mem, (void **)&s->stack, &s->stack_cap, n + 1, sizeof *s->stack))
         return false;
     for (k = depth; k > 0; k--) {
         s->stack[above + k - 1] = node;
         node = s->tree[node].parent;
     }
-    for (k = 0; k < s->stack_n; k++) {
+    s->stack_n = 0;
+    for (k = 0; k < n; k++) {
         fm_str name, file = 0;
         if (k < above || k >= above + depth) {
             name = text[k < above ? k : k - depth];
@@ -75,7 +76,7 @@ static bool make_stack(struct scope *s, const struct fm_timeline_row *row)
             name = s->label[f];
             file = fm_selection_frame(s->sel, f)->file;
         }
-        if (!number(s, name, file, &s->stack[k]))
+        if (name != FM_PSEUDO_SKIP && !number(s, name, file, &s->stack[s->stack_n++]))
             return false;
     }
     return true;

@@ -268,7 +268,15 @@ bool fm_rules_template(struct fm_rules_parser *p, const struct fm_yaml_node *nod
 static const char *suffix_of(struct fm_rules_parser *p, const struct fm_yaml_node *suffix,
                              const char *name)
 {
-    const struct fm_yaml_node *text = suffix ? fm_yaml_get(suffix, name) : NULL;
+    char *bare = fm_arena_str(&p->m->arena, name);
+    size_t n = strlen(name);
+    if (!bare) {
+        p->nomem = true;
+        return NULL;
+    }
+    if (n > 1 && name[n - 1] == '?')
+        bare[n - 1] = '\0';
+    const struct fm_yaml_node *text = suffix ? fm_yaml_get(suffix, bare) : NULL;
     if (!text)
         return "";
     if (text->type != FM_YAML_SCALAR || strchr(text->text, ',')) {

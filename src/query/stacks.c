@@ -104,8 +104,11 @@ static uint32_t pseudo_frame(struct weaver *w, fm_str label)
 
 static uint32_t pseudo_child(struct weaver *w, uint32_t parent, fm_str label)
 {
-    uint32_t frame = pseudo_frame(w, label);
+    uint32_t frame;
 
+    if (label == FM_PSEUDO_SKIP)
+        return parent;
+    frame = pseudo_frame(w, label);
     return frame == FM_NONE ? UINT32_MAX : fm_trie_child(&w->trie, parent, frame);
 }
 

@@ -357,8 +357,10 @@ static uint32_t merge_stack(struct maker *m, uint32_t node, uint32_t mark)
 static uint32_t merge_texts(struct maker *m, uint32_t out, const fm_str *text, size_t n)
 {
     size_t k;
-    for (k = 0; k < n && out != FM_NONE; k++)
-        out = find_kid(m, out, text[k], FM_NONE, FM_FRAME_SYNTHETIC);
+    for (k = 0; k < n && out != FM_NONE; k++) {
+        if (text[k] != FM_PSEUDO_SKIP)
+            out = find_kid(m, out, text[k], FM_NONE, FM_FRAME_SYNTHETIC);
+    }
     return out;
 }
 

@@ -6,7 +6,7 @@
  *            source event metric command process_label thread_label), a text in quotes, or
  *            bare punctuation
  *
- * A quoted text may hold columns, '[${thread} tid=${tid}]': such a frame has several parts. The
+ * COLUMN? is left out where a row has no value. A quoted text may hold columns, '[${thread} tid=${tid}]': such a frame has several parts. The
  * suffix of COLUMN=SUFFIX is added to each value; one that is an annotation of frames ("_[i]") is
  * written when frames are annotated, and events may differ in it.
  *
@@ -185,6 +185,10 @@ static enum fm_status set_column(struct fm_store *store, const char *s, size_t n
         if (pseudo->suffix == FM_NONE)
             return fm_error_nomem(err);
     }
+    if (n > 1 && s[n - 1] == '?') {
+        pseudo->optional = true;
+        n--;
+    }
     if (n >= sizeof name)
         return fm_error_set(err, FM_CONFIG, "a column name of %zu bytes is too long", n);
     memcpy(name, s, n);
@@ -352,8 +356,9 @@ void fm_pseudo_labels_init(struct fm_pseudo_labels *labels, const struct fm_sele
         }
         fm_map_init(&labels->seen[k], sel->mem);
         labels->fixed[k] = pseudo->col == FM_NONE && pseudo->derived < 0 ? pseudo->literal
-                                                                         : pseudo->missing;
-        if (labels->folded)
+                           : pseudo->optional                           ? FM_PSEUDO_SKIP
+                                                                        : pseudo->missing;
+        if (labels->folded && labels->fixed[k] != FM_PSEUDO_SKIP)
             labels->fixed[k] = fm_name_folded(sel->store, labels->fixed[k]);
         labels->oom = labels->oom || labels->fixed[k] == FM_NONE;
         labels->slot[k] = need == FM_NONE ? SIZE_MAX : fm_scan_find(scan, need);
@@ -504,7 +509,7 @@ fm_str fm_pseudo_label(struct fm_pseudo_labels *labels, const struct fm_scan *sc
 {
     size_t k = labels->first[frame], end = labels->first[frame + 1];
     fm_str label = part_label(labels, scan, k, place);
-    if (labels->annotate && label != FM_NONE)
+    if (labels->annotate && label < FM_PSEUDO_SKIP)
         label = mark(labels, scan, k, place, label);
     for (k++; k < end && label != FM_NONE; k++) {
         fm_str next = part_label(labels, scan, k, place);
@@ -512,6 +517,10 @@ fm_str fm_pseudo_label(struct fm_pseudo_labels *labels, const struct fm_scan *sc
         size_t n;
         if (next == FM_NONE)
             return FM_NONE;
+        if (next == FM_PSEUDO_SKIP || label == FM_PSEUDO_SKIP) {
+            label = FM_MIN(next, label);
+            continue;
+        }
         s = fm_store_str(labels->sel->store, next, &n);
         label = both(labels, &labels->joins, (uint64_t)label << 32 | next, label, s, n);
     }
@@ -523,7 +532,7 @@ fm_str fm_pseudo_label(struct fm_pseudo_labels *labels, const struct fm_scan *sc
 static bool same_part(const struct fm_pseudo *a, const struct fm_pseudo *b)
 {
     return a->col == b->col && a->derived == b->derived && a->literal == b->literal &&
-           a->suffix == b->suffix && a->joined == b->joined;
+           a->suffix == b->suffix && a->optional == b->optional && a->joined == b->joined;
 }
 
 /* The view of one side: of the first event when the others agree in all but annotations. */

@@ -31,6 +31,7 @@ struct fm_pseudo {
     fm_str missing;            /* the text where a row has no value: "[no comm]" */
     fm_str suffix;             /* added to the value's text, 0 = none */
     char letter;               /* suffix "_[i]": 'i', written only with annotations; else '\0' */
+    bool optional;             /* COLUMN?: a row without a value has no such frame */
     bool joined;               /* continues the text of the one before: '[${thread} ${tid}]' */
 };
 
@@ -50,6 +51,7 @@ bool fm_derived_value(const struct fm_store *store, enum fm_derived d, fm_thread
                       uint32_t source, uint32_t event, uint64_t *value);
 
 #define FM_PSEUDO_MAX 16
+#define FM_PSEUDO_SKIP (FM_NONE - 1)  /* label of an optional frame that a row has not */
 
 /* Which events a text means: see choose.c. */
 struct fm_choice {
@@ -201,7 +203,8 @@ void fm_pseudo_columns(const struct fm_selection *sel, fm_column *col, size_t *c
 void fm_pseudo_labels_init(struct fm_pseudo_labels *labels, const struct fm_selection *sel,
                            const struct fm_scan *scan, const struct fm_names *names);
 void fm_pseudo_labels_release(struct fm_pseudo_labels *labels);
-/* Label of frame k < labels->n for the row at `place`; FM_NONE and labels->oom: no memory. */
+/* Label of frame k < labels->n for the row at `place`; FM_NONE and labels->oom: no memory.
+ * FM_PSEUDO_SKIP: the row has none. */
 fm_str fm_pseudo_label(struct fm_pseudo_labels *labels, const struct fm_scan *scan, size_t k,
                        uint32_t place);
 

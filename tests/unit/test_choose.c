@@ -211,6 +211,7 @@ START_TEST(a_frame_of_several_columns)
     folded("cputime", "'${event}/${metric}','a}$'", false, "CPUTimeSample/cputime;a}$;f 100\n");
     folded("cputime", "'${java_tid}'", false, "[no java_tid];f 100\n");
     folded("cputime", "'${tid'", false, "${tid;f 100\n");
+    folded("cputime", "class?,'${class?}','a${class?}${metric?}'", false, "acputime;f 100\n");
     folded("cputime", "''", false, ";f 100\n");
 }
 END_TEST
