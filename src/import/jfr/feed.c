@@ -339,25 +339,44 @@ fm_thread fm_jfr_thread_add(struct fm_jfr_feed *feed, const struct fm_jfr_thread
 
 /* ----------------------------------------------------------------- classes */
 
-enum { EXTRA_PERIOD, EXTRA_WALL_PERIOD, EXTRA_WRITER, EXTRA_PROFILED, EXTRAS };
-
 static void preset(struct fm_jfr_event *event, size_t field, uint64_t lane)
 {
     event->value[field] = lane;
     event->preset[field >> 6] |= UINT64_C(1) << (field & 63);
 }
 
+/* A field that the importer adds: the same value in every event. */
+struct extra {
+    struct fm_field field;
+    uint64_t lane;
+    const char *text;           /* of strings */
+};
+
+/* Those that are known: has() tells rules when the class is declared. */
+static size_t list_extras(const struct fm_jfr_extra *from, struct extra extra[4])
+{
+    size_t n = 0;
+    if (from->period != 0)
+        extra[n++] = (struct extra){{"period", FM_TYPE_DUR, "ns"}, from->period, NULL};
+    if (from->wall_period != 0)
+        extra[n++] = (struct extra){{"wallPeriod", FM_TYPE_DUR, "ns"}, from->wall_period, NULL};
+    if (from->writer != NULL)
+        extra[n++] = (struct extra){{"writer", FM_TYPE_STRING, NULL}, 0, from->writer};
+    if (from->profiled != NULL)
+        extra[n++] = (struct extra){{"profiled", FM_TYPE_STRING, NULL}, 0, from->profiled};
+    return n;
+}
+
 bool fm_jfr_event_declare(struct fm_jfr_feed *feed, struct fm_arena *arena, const char *name,
                           const struct fm_field *field, size_t n,
-                          const struct fm_jfr_extra *extra, struct fm_jfr_event *event)
+                          const struct fm_jfr_extra *from, struct fm_jfr_event *event)
 {
-    static const struct fm_field more[EXTRAS] = {
-        {"period", FM_TYPE_DUR, "ns"}, {"wallPeriod", FM_TYPE_DUR, "ns"},
-        {"writer", FM_TYPE_STRING, NULL}, {"profiled", FM_TYPE_STRING, NULL}};
-    struct fm_field *all = fm_arena_alloc(arena, (n + EXTRAS) * sizeof *all);
+    struct extra extra[4];
+    size_t extras = list_extras(from, extra);
+    struct fm_field *all = fm_arena_alloc(arena, (n + extras) * sizeof *all);
     memset(event, 0, sizeof *event);
     event->id = FM_CLASS_UNMAPPED;
-    event->fields = n + EXTRAS;
+    event->fields = n + extras;
     event->words = (event->fields + 63) / 64;
     event->wanted = fm_arena_alloc(arena, event->words * 3 * sizeof *event->wanted);
     event->value = fm_arena_alloc(arena, event->fields * sizeof *event->value);
@@ -369,22 +388,18 @@ bool fm_jfr_event_declare(struct fm_jfr_feed *feed, struct fm_arena *arena, cons
     event->name_str = fm_builder_str(feed->builder, name, strlen(name));
     if (n > 0)
         memcpy(all, field, n * sizeof *all);
-    memcpy(all + n, more, sizeof more);
-    event->id = fm_class_declare(feed->binding, name, all, event->fields, extra->period,
+    for (size_t i = 0; i < extras; i++)
+        all[n + i] = extra[i].field;
+    event->id = fm_class_declare(feed->binding, name, all, event->fields, from->period,
                                  event->wanted);
     if (event->id < FM_CLASS_UNMAPPED)
         return false;
-    if (event->id == FM_CLASS_UNMAPPED)
-        return true;
-    if (extra->period != 0)
-        preset(event, n + EXTRA_PERIOD, extra->period);
-    if (extra->wall_period != 0)
-        preset(event, n + EXTRA_WALL_PERIOD, extra->wall_period);
-    if (extra->writer != NULL && fm_jfr_event_wants(event, n + EXTRA_WRITER))
-        preset(event, n + EXTRA_WRITER,
-               fm_builder_str(feed->builder, extra->writer, strlen(extra->writer)));
-    if (extra->profiled != NULL && fm_jfr_event_wants(event, n + EXTRA_PROFILED))
-        preset(event, n + EXTRA_PROFILED,
-               fm_builder_str(feed->builder, extra->profiled, strlen(extra->profiled)));
+    for (size_t i = 0; i < extras && event->id != FM_CLASS_UNMAPPED; i++) {
+        const char *text = extra[i].text;
+        if (!fm_jfr_event_wants(event, n + i))
+            continue;
+        preset(event, n + i, text == NULL ? extra[i].lane
+                                          : fm_builder_str(feed->builder, text, strlen(text)));
+    }
     return true;
 }

@@ -136,13 +136,14 @@ struct fm_jfr_event {
 };
 
 /*
- * Declares the class with fields[n] of its own and those that the importer adds: `period`,
- * `wallPeriod` (ns; 0 = unknown: absent) and `writer`. Arrays lie in the arena. false: no memory.
+ * Declares the class with fields[n] of its own and those that the importer adds where they are
+ * known: `period` and `wallPeriod` (ns), `writer`, `profiled`. Arrays lie in the arena. false: no
+ * memory.
  */
 struct fm_jfr_extra {
     const char *writer;         /* "hotspot", "async-profiler" …; NULL: absent */
     const char *profiled;       /* what the samples count ("cpu", "cycles" …); NULL: absent */
-    uint64_t period, wall_period;
+    uint64_t period, wall_period; /* 0: absent */
 };
 bool fm_jfr_event_declare(struct fm_jfr_feed *feed, struct fm_arena *arena, const char *name,
                           const struct fm_field *field, size_t n,
