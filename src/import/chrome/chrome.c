@@ -27,19 +27,6 @@ void fm_chrome_fact(struct fm_chrome *c, const char *key, const char *s, size_t 
         fm_builder_provenance(c->builder, full, s, FM_MIN(n, FACT));
 }
 
-/* ------------------------------------------------------------------ bytes */
-
-/* What stands before damage of a compressed stream is shown; the damage is told at the end. */
-static bool more(void *user, size_t used, size_t need, const unsigned char **data, size_t *n)
-{
-    struct fm_chrome *c = user;
-    fm_reader_consume(c->reader, used);
-    enum fm_status status = fm_reader_peek(c->reader, need, data, n, c->err);
-    if (status != FM_OK)
-        c->read = status;
-    return status == FM_OK || status == FM_TRUNCATED || status == FM_FORMAT || status == FM_LIMIT;
-}
-
 /* ------------------------------------------------------------------ events */
 
 static bool going(struct fm_chrome *c, uint64_t at)
@@ -253,6 +240,8 @@ bool fm_chrome_document(struct fm_chrome *c, fm_json_more *source, void *user)
 {
     struct fm_json j;
     fm_json_init(&j, source, user);
+    if (source == fm_chrome_more && !c->utf16)
+        j.offset = c->skipped;
     c->end = FM_JSON_COMPLETE;
     enum fm_json_token t = fm_json_next(&j);
     bool ok = t == FM_JSON_ARRAY ? read_events(c, &j) : t == FM_JSON_OBJECT && read_object(c, &j);
@@ -353,6 +342,8 @@ static enum fm_status start(struct fm_chrome *c, struct fm_error *err)
         fm_binding_account(c->binding, true);
         status = fm_reader_open(c->import->input, &c->reader, err);
     }
+    if (status == FM_OK && !fm_chrome_source_start(c))
+        status = c->read != FM_OK ? c->read : fm_error_nomem(err);
     return status;
 }
 
@@ -360,10 +351,8 @@ static bool is_page(struct fm_chrome *c)
 {
     const unsigned char *data;
     size_t n, i = 0;
-    if (fm_reader_peek(c->reader, 64, &data, &n, NULL) != FM_OK && n == 0)
+    if (c->utf16 || (fm_reader_peek(c->reader, 64, &data, &n, NULL) != FM_OK && n == 0))
         return false;
-    if (n >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0)
-        i = 3;
     while (i < n && data[i] <= ' ')
         i++;
     return i < n && data[i] == '<';
@@ -382,7 +371,7 @@ static enum fm_status import_chrome(struct fm_import *import, struct fm_error *e
     c->err = err ? err : &own;
     enum fm_status status = start(c, c->err);
     if (status == FM_OK) {
-        bool ok = is_page(c) ? fm_chrome_html(c) : fm_chrome_document(c, more, c);
+        bool ok = is_page(c) ? fm_chrome_html(c) : fm_chrome_document(c, fm_chrome_more, c);
         if (ok || (!c->oom && c->read != FM_CANCELLED))
             status = rows(c);
         if (c->oom || status == FM_NOMEM)
@@ -400,6 +389,7 @@ static enum fm_status import_chrome(struct fm_import *import, struct fm_error *e
     fm_reader_close(c->reader);
     fm_binding_free(c->binding);
     fm_mem_free(c->mem, c->scratch, c->scratch_cap);
+    fm_mem_free(c->mem, c->utf8, c->utf8_cap);
     fm_arena_release(&c->arena);
     fm_mem_free(c->mem, c, sizeof *c);
     return status;
