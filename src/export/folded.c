@@ -29,6 +29,7 @@ struct folder {
     const struct fm_store *store;
     struct fm_mem *mem;
     struct fm_out *out;
+    bool spans;
     char *path;         /* labels of the open nodes, each followed by ';' */
     size_t path_cap;
     size_t *length;     /* of the path up to the node of a depth, ';' included */
@@ -41,6 +42,25 @@ struct folder {
 static const char *label(const struct folder *f, uint32_t node, size_t *n)
 {
     return fm_store_str(f->store, f->tree->node[node].label, n);
+}
+
+/* Of spans only time is of interest: a stack that never was on top of a thread has no line. */
+static bool only_spans(const struct fm_selection *sel)
+{
+    bool any = false;
+    for (size_t i = 0; i < fm_store_events(sel->store); i++) {
+        enum fm_kind kind = fm_store_event_row(sel->store, i)->kind;
+        if (sel->event[i] && kind != FM_KIND_SPAN && kind != FM_KIND_PART)
+            return false;
+        any |= sel->event[i];
+    }
+    return any;
+}
+
+static bool has_line(const struct folder *f, uint32_t node)
+{
+    const struct fm_call_node *row = &f->tree->node[node];
+    return row->self > 0 || (row->self_samples > 0 && !f->spans);
 }
 
 /* Whether a line of `next` comes before the subtree of `node`, its elder brother. */
@@ -71,7 +91,7 @@ static bool expand(struct folder *f, uint32_t parent)
             if (!add_line(f, f->wait[waiting - 1], true))
                 return false;
         }
-        if ((node[c].self > 0 || node[c].self_samples > 0) && !add_line(f, c, false))
+        if (has_line(f, c) && !add_line(f, c, false))
             return false;
         if (node[c].end == c + 1)
             continue;
@@ -141,9 +161,8 @@ static void write_line(struct folder *f, uint32_t node, size_t n)
 
 static bool walk(struct folder *f)
 {
-    const struct fm_call_node *node = f->tree->node;
     size_t n;
-    if (node[0].self > 0 || node[0].self_samples > 0)
+    if (has_line(f, 0))
         write_line(f, 0, 0);
     if (!expand(f, 0))
         return false;
@@ -162,7 +181,8 @@ static bool walk(struct folder *f)
 static enum fm_status write_folded(struct fm_export *export, struct fm_error *err)
 {
     struct folder f = {.tree = export->tree, .store = export->sel->store,
-                       .mem = &export->ctx->mem, .out = export->out};
+                       .mem = &export->ctx->mem, .out = export->out,
+                       .spans = only_spans(export->sel)};
     size_t depths = (size_t)f.tree->depth + 1;
     enum fm_status status = FM_OK;
     f.length = fm_mem_zalloc(f.mem, depths * sizeof *f.length);

@@ -288,6 +288,17 @@ static void anchor(struct fm_chrome *c)
     source->wall_at = 0;
 }
 
+static void number_fact(struct fm_chrome *c, const char *key, uint64_t n)
+{
+    struct fm_out out;
+    if (n == 0 || fm_out_init(&out, c->mem, NULL) != FM_OK)
+        return;
+    fm_out_u64(&out, n);
+    if (fm_out_finish(&out, NULL) == FM_OK)
+        fm_chrome_fact(c, key, out.buf, out.n);
+    fm_out_release(&out);
+}
+
 static enum fm_status rows(struct fm_chrome *c)
 {
     if (!fm_chrome_spans_finish(c) || !fm_chrome_async_finish(c) || !fm_chrome_flow_finish(c) ||
@@ -295,6 +306,7 @@ static enum fm_status rows(struct fm_chrome *c)
         return FM_NOMEM;
     fm_chrome_name_threads(c);
     count_records(c);
+    number_fact(c, "overlap_ns", c->overlap_ns);
     anchor(c);
     return FM_OK;
 }

@@ -229,6 +229,13 @@ static void enter(struct sweep *w, uint32_t i)
     if (!slot)
         return;
     one.prev = outer;
+    bool heap;
+    uint32_t first = first_end(w, &heap);
+    if (first && record(w, first)->end < r->end) {
+        s->overlaps++;
+        s->overlap_at = FM_MIN(s->overlap_at, offset);
+        s->overlap_ns += (uint64_t)r->end - (uint64_t)record(w, first)->end;
+    }
     p->live[slot] = one;
     p->live[outer].next = slot;
     p->live[0].prev = slot;
@@ -236,11 +243,6 @@ static void enter(struct sweep *w, uint32_t i)
         p->index[p->index_n++] = slot;
     else
         heap_push(w, slot);
-    if (outer && r->end > record(w, outer)->end) {
-        s->overlaps++;
-        s->overlap_at = FM_MIN(s->overlap_at, offset);
-        s->overlap_ns += (uint64_t)r->end - (uint64_t)record(w, outer)->end;
-    }
 }
 
 static void bind(struct sweep *w, uint32_t point, uint32_t span)
