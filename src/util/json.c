@@ -20,11 +20,12 @@ static bool no_more(void *user FM_UNUSED, size_t used FM_UNUSED, size_t need FM_
 void fm_json_init(struct fm_json *j, fm_json_more *more, void *user)
 {
     static const unsigned char nothing[1];
-    memset(j, 0, sizeof *j);
+    memset(j, 0, offsetof(struct fm_json, marks));
     j->more = more;
     j->user = user;
     j->data = j->p = j->end = nothing;
     j->vector = fm_json_vector_best();
+    j->limit = FM_JSON_TOKEN;
 }
 
 void fm_json_init_memory(struct fm_json *j, const void *data, size_t n)
@@ -51,7 +52,7 @@ bool fm_json_refill(struct fm_json *j, const unsigned char **start)
     size_t seen = (size_t)(j->p - *start), n;
     if (j->last || j->error)
         return false;
-    if (kept > FM_JSON_TOKEN) {
+    if (kept > j->limit) {
         fail(j, FM_JSON_LONG);
         return false;
     }
@@ -66,15 +67,11 @@ bool fm_json_refill(struct fm_json *j, const unsigned char **start)
     }
     if (n <= kept)
         j->last = true;
+    j->marked = NULL;
     j->data = *start = data;
     j->p = data + seen;
     j->end = data + n;
     return n > kept;
-}
-
-uint64_t fm_json_offset(const struct fm_json *j, const void *p)
-{
-    return j->offset + (uint64_t)((const unsigned char *)p - j->data);
 }
 
 uint64_t fm_json_line(const struct fm_json *j, uint64_t offset)
@@ -256,10 +253,8 @@ enum fm_json_token fm_json_next(struct fm_json *j)
 /* Brackets are counted, not matched: what is passed over need not be right. */
 static bool skip_levels(struct fm_json *j)
 {
-    struct fm_json_skip s;
-    fm_json_skip_init(&s, false);
-    s.depth = 1;
-    while (j->vector->skip(&s, &j->p, j->end) != FM_JSON_SKIP_DONE) {
+    struct fm_json_skip s = {0, 0, 1};
+    while (!j->vector->skip(&s, &j->p, j->end)) {
         const unsigned char *start = j->p;
         if (!fm_json_refill(j, &start)) {
             fail(j, FM_JSON_CUT);

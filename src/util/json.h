@@ -59,6 +59,16 @@ enum fm_json_end {
 typedef bool fm_json_more(void *user, size_t used, size_t need, const unsigned char **data,
                           size_t *n);
 
+/* Where the tokens of the next bytes are; inside the scanner: json_inner.h. */
+#define FM_JSON_CHUNK 2048u
+struct fm_json_marks {
+    const unsigned char *base, *to, *end;        /* marked so far; to be marked */
+    uint64_t inside, escaped;                    /* how the bytes before `to` end */
+    uint32_t ends;
+    uint32_t i, n;                               /* pos[i] is the next */
+    uint32_t pos[FM_JSON_CHUNK + 64];            /* from base */
+};
+
 struct fm_json {
     fm_json_more *more;
     void *user;
@@ -73,6 +83,7 @@ struct fm_json {
     enum fm_json_end state;                      /* with FM_JSON_CUT and FM_JSON_ITEM_CUT */
     bool lost, resumed;                          /* an item of this array; the last item */
     uint32_t guesses;                            /* where it may end */
+    size_t limit;                                /* FM_JSON_TOKEN */
     const struct fm_json_vector *vector;         /* how bytes are searched: json_skip.h */
     /* the token: */
     uint64_t at;                                 /* its offset in the input */
@@ -80,6 +91,8 @@ struct fm_json {
     size_t n;
     bool escaped;                                /* text holds backslashes: fm_json_unescape() */
     uint32_t commas;                             /* that stood before it */
+    const unsigned char *marked;                 /* p, while marks goes on there */
+    struct fm_json_marks marks;
 };
 
 void fm_json_init(struct fm_json *j, fm_json_more *more, void *user);
@@ -94,7 +107,10 @@ bool fm_json_skip(struct fm_json *j, enum fm_json_token token);
 
 /* The offset in the input of a byte in the window; the line (from 1) of an offset in the window:
  * right for errors and tokens just met. */
-uint64_t fm_json_offset(const struct fm_json *j, const void *p);
+static inline uint64_t fm_json_offset(const struct fm_json *j, const void *p)
+{
+    return j->offset + (uint64_t)((const unsigned char *)p - j->data);
+}
 uint64_t fm_json_line(const struct fm_json *j, uint64_t offset);
 
 /* ---- items of an array, one at a time */

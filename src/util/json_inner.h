@@ -3,12 +3,18 @@
  *
  * Bytes are looked at in blocks of 64; each question is a mask of 64 bits:
  *
- *     bytes      {"a":"x\"[y","b":[1]}
- *     quotes      1 1 1      1 1 1           those that a backslash stands before are left out
- *     inside      110011111110011 0          running xor of the quotes
- *     brackets   1                1 11       outside of strings
+ *     bytes      {"a":"x\"[y", "b":[12], "c" : 3}
+ *     quotes      1 1 1     1   1 1       1 1        without those behind a backslash
+ *     inside      110011111100  110       110        running xor of the quotes
+ *     marks      11 1 11    1   1 1 11 11 1 1 1 11   see below
  *
- * One variant for each instruction set makes the masks, all share the logic behind them.
+ * One variant for each instruction set makes the masks, all share the logic behind them. Marks are
+ * written out as positions (struct fm_json_marks), each is a step of a walk over an item, which so
+ * never searches for anything: brackets, commas, colons, first bytes of words outside of strings,
+ * quotes, and backslashes within strings. Three are left out, since a walk finds them by looking at
+ * the next byte: a colon right behind a quote, the first byte of a word right behind such a colon,
+ * a comma right behind a quote or bracket. All other bytes between two marks are blank, or within a
+ * string or word.
  */
 #ifndef FM_UTIL_JSON_INNER_H
 #define FM_UTIL_JSON_INNER_H
@@ -23,28 +29,18 @@
 struct fm_json_skip {
     uint64_t inside;           /* all ones: within a string */
     uint64_t escaped;          /* 1: the next byte stands behind a backslash */
-    uint64_t closed;           /* 1: the last byte closed a string */
-    uint64_t depth;            /* 0: the first byte must open something */
-    bool strict;               /* brackets must match, a string be followed by what may follow */
-    uint64_t kind[FM_JSON_DEPTH / 64];           /* strict: bit d: level d is an object */
+    uint64_t depth;
 };
-
-enum fm_json_skipped { FM_JSON_SKIP_MORE, FM_JSON_SKIP_DONE, FM_JSON_SKIP_DAMAGED };
-
-static inline void fm_json_skip_init(struct fm_json_skip *s, bool strict)
-{
-    s->inside = s->escaped = s->closed = s->depth = 0;
-    s->strict = strict;
-}
 
 struct fm_json_vector {
     const char *name;
     /* First quote or backslash in [p, end), or end. */
     const unsigned char *(*special)(const unsigned char *p, const unsigned char *end);
-    /* DONE: *p is behind the last bracket. DAMAGED: *p is the byte that is wrong. MORE: *p is
-     * end. */
-    enum fm_json_skipped (*skip)(struct fm_json_skip *s, const unsigned char **p,
-                                 const unsigned char *end);
+    /* true: *p is behind the last bracket. false: *p is end. Brackets are counted, not matched. */
+    bool (*skip)(struct fm_json_skip *s, const unsigned char **p, const unsigned char *end);
+    /* Replaces the marks by those of [m->to, …): at least one block, at most FM_JSON_CHUNK, not
+     * beyond m->end; m->to moves. */
+    void (*mark)(struct fm_json_marks *m);
     /* Line ends. */
     uint64_t (*lines)(const unsigned char *p, const unsigned char *end);
 };
@@ -53,6 +49,55 @@ struct fm_json_vector {
  * which). The last that is not NULL is the fastest. */
 const struct fm_json_vector *fm_json_vector_get(unsigned i, bool *known);
 const struct fm_json_vector *fm_json_vector_best(void);
+
+/* ---- walks along marks (json_walk.c) */
+
+enum fm_json_walked { FM_JSON_WALK_MORE, FM_JSON_WALK_DONE, FM_JSON_WALK_DAMAGED };
+
+/* Marks of [from, end), positions counted from base; `from` is outside of strings and words. */
+static inline void fm_json_marks_start(struct fm_json_marks *m, const unsigned char *base,
+                                       const unsigned char *from, const unsigned char *end)
+{
+    m->base = base;
+    m->to = from;
+    m->end = end;
+    m->inside = m->escaped = m->ends = 0;
+    m->i = m->n = 0;
+}
+
+/* The next mark; false: no more before the end. */
+static inline bool fm_json_mark(struct fm_json_marks *m, const struct fm_json_vector *v,
+                                uint32_t *pos)
+{
+    while (FM_UNLIKELY(m->i == m->n)) {
+        if (m->to == m->end)
+            return false;
+        v->mark(m);
+    }
+    *pos = m->pos[m->i++];
+    return true;
+}
+
+/* A value with all that is in it. */
+struct fm_json_levels {
+    uint64_t depth;                              /* open brackets */
+    uint64_t objects, known;                     /* bit 0: the innermost is an object, is known */
+    bool inside;                                 /* stopped within a string */
+};
+
+/* Passes over a value's brackets, from the opening one (depth 0) or from within. DONE: *pos is
+ * behind it, DAMAGED: at the byte that is wrong, MORE: may be called again, with more marks. Damage
+ * is told near where it is, not where brackets happen to come out even: an unescaped quote turns
+ * strings inside out, so that soon one "ends" before a letter; a bracket that is missing lets the
+ * wrong one close, or an object begin where a key must stand. */
+enum fm_json_walked fm_json_pass(struct fm_json_levels *l, struct fm_json_marks *m,
+                                 const struct fm_json_vector *v, uint32_t *pos);
+
+/* The members of an object whose '{' is behind: fills the table; the marks move. *pos as above. */
+enum fm_json_walked fm_json_walk(struct fm_json_object *o, struct fm_json_marks *m,
+                                 const struct fm_json_vector *v, uint32_t *pos);
+
+/* ---- the window (json.c) */
 
 /* More bytes behind those from *start on, which move to the front. j->p moves along. false: none,
  * or j->error. */

@@ -1,13 +1,10 @@
 /*
- * json_skip.c - passing over strings and nested values, 64 bytes at a time.
+ * json_skip.c - looking at JSON 64 bytes at a time: passing over strings and nested values, marking
+ * tokens.
  *
  * Each instruction set has a function that makes the masks of one block (json_inner.h) and one that
- * finds the end of a string; skip_with() is compiled once for each. The last bytes of a window are
+ * finds the end of a string; the others are compiled once for each. The last bytes of a window are
  * copied into a block of blanks, so nothing behind the window is read.
- *
- * A strict walk finds damage near where it is, instead of where the brackets happen to come out
- * even: an unescaped quote turns strings inside out, so that soon a string "ends" before a letter;
- * a bracket that is missing lets the wrong one close, or an object begin where a key must stand.
  */
 #include "util/json_inner.h"
 
@@ -23,8 +20,7 @@
 
 /* One bit a byte. */
 struct masks {
-    uint64_t quote, slash, open, close;
-    uint64_t after;            /* what may follow a string: , : ] } and blanks */
+    uint64_t quote, slash, open, close, bracket, comma, colon, blank;
 };
 
 /* ------------------------------------------------------------------ what all variants share */
@@ -58,125 +54,149 @@ ALWAYS uint64_t running_xor(uint64_t x)
     return x;
 }
 
-ALWAYS bool level_is_object(const struct fm_json_skip *s)
-{
-    uint64_t d = s->depth - 1;
-    return (s->kind[d >> 6] >> (d & 63)) & 1;
-}
-
-/* A bracket outside of strings; `begin` is the first byte that may be looked back at. */
-static enum fm_json_skipped strict_bracket(struct fm_json_skip *s, const unsigned char *at,
-                                           const unsigned char *begin)
-{
-    const bool object = *at == '{' || *at == '}';
-    const bool known = s->depth > 0 && s->depth <= FM_JSON_DEPTH;
-    if (*at == '}' || *at == ']') {
-        if (s->depth == 0 || (known && level_is_object(s) != object))
-            return FM_JSON_SKIP_DAMAGED;
-        return --s->depth == 0 ? FM_JSON_SKIP_DONE : FM_JSON_SKIP_MORE;
-    }
-    if (*at == '{' && known && level_is_object(s)) {
-        while (at > begin && at[-1] <= ' ')
-            at--;
-        if (at > begin && at[-1] == ',')
-            return FM_JSON_SKIP_DAMAGED; /* a key must stand here */
-    }
-    uint64_t d = s->depth++;
-    if (d < FM_JSON_DEPTH) {
-        s->kind[d >> 6] &= ~(UINT64_C(1) << (d & 63));
-        s->kind[d >> 6] |= (uint64_t)object << (d & 63);
-    }
-    return FM_JSON_SKIP_MORE;
-}
-
-ALWAYS enum fm_json_skipped brackets(struct fm_json_skip *s, const struct masks *m,
-                                     uint64_t outside, const unsigned char *p,
-                                     const unsigned char *begin, bool strict,
-                                     const unsigned char **at)
-{
-    uint64_t open = m->open & outside, close = m->close & outside;
-    if (!strict && (uint64_t)__builtin_popcountll(close) < s->depth) {
-        s->depth += (uint64_t)__builtin_popcountll(open) - (uint64_t)__builtin_popcountll(close);
-        return FM_JSON_SKIP_MORE;
-    }
-    for (uint64_t b = open | close; b; b &= b - 1) {
-        unsigned i = (unsigned)__builtin_ctzll(b);
-        enum fm_json_skipped done = FM_JSON_SKIP_MORE;
-        if (strict)
-            done = strict_bracket(s, p + i, begin);
-        else if ((open >> i) & 1)
-            s->depth++;
-        else if (s->depth <= 1)
-            done = FM_JSON_SKIP_DONE;
-        else
-            s->depth--;
-        if (done != FM_JSON_SKIP_MORE) {
-            *at = p + i + (done == FM_JSON_SKIP_DONE);
-            return done;
-        }
-    }
-    return FM_JSON_SKIP_MORE;
-}
-
-/* The block of n bytes at p. */
-ALWAYS enum fm_json_skipped block(struct fm_json_skip *s, const struct masks *m,
-                                  const unsigned char *p, unsigned n, const unsigned char *begin,
-                                  bool strict, const unsigned char **at)
-{
-    uint64_t quote = m->quote;
-    if (FM_UNLIKELY((m->slash | s->escaped) != 0))
-        quote &= ~escapes(m->slash, &s->escaped, n);
-    const uint64_t inside = running_xor(quote) ^ s->inside;
-    const uint64_t closing = quote & ~inside;
-    uint64_t wrong = 0, before = ~UINT64_C(0);
-    if (strict) {
-        wrong = (closing << 1 | s->closed) & ~m->after;
-        if (wrong)
-            before = (wrong & (~wrong + 1)) - 1;
-    }
-    enum fm_json_skipped done = brackets(s, m, ~inside & before, p, begin, strict, at);
-    if (done != FM_JSON_SKIP_MORE)
-        return done;
-    if (strict && FM_UNLIKELY(wrong != 0)) {
-        *at = p + __builtin_ctzll(wrong);
-        return FM_JSON_SKIP_DAMAGED;
-    }
-    s->inside = ~(inside >> 63) + 1;
-    s->closed = (closing >> (n - 1)) & 1;
-    return FM_JSON_SKIP_MORE;
-}
-
 typedef void make_masks(const unsigned char *p, struct masks *m);
 
-ALWAYS enum fm_json_skipped skip_mode(struct fm_json_skip *s, const unsigned char **pp,
-                                      const unsigned char *end, make_masks *make, bool strict)
+/* Strings of a block of n bytes: the quotes that count, and what is inside (with the opening quote,
+ * without the closing one). */
+ALWAYS uint64_t strings(struct masks *m, uint64_t *carry, uint64_t *escaped, unsigned n)
 {
-    const unsigned char *p = *pp, *begin = p;
-    struct masks m;
-    for (; end - p >= BLOCK; p += BLOCK) {
-        make(p, &m);
-        enum fm_json_skipped done = block(s, &m, p, BLOCK, begin, strict, pp);
-        if (done != FM_JSON_SKIP_MORE)
-            return done;
+    if (FM_UNLIKELY((m->slash | *escaped) != 0)) {
+        const uint64_t plain = ~escapes(m->slash, escaped, n);
+        m->quote &= plain;
+        m->slash &= plain;
     }
-    unsigned n = (unsigned)(end - p);
-    if (n > 0) {
-        unsigned char tail[BLOCK];
-        memset(tail, ' ', sizeof tail);
-        memcpy(tail, p, n);
-        make(tail, &m);
-        enum fm_json_skipped done = block(s, &m, p, n, begin, strict, pp);
-        if (done != FM_JSON_SKIP_MORE)
-            return done;
-    }
-    *pp = end;
-    return FM_JSON_SKIP_MORE;
+    const uint64_t inside = running_xor(m->quote) ^ *carry;
+    *carry = ~(inside >> 63) + 1;
+    return inside;
 }
 
-ALWAYS enum fm_json_skipped skip_with(struct fm_json_skip *s, const unsigned char **p,
-                                      const unsigned char *end, make_masks *make)
+/* The brackets of one block. true: *at is the one that closes the last. */
+ALWAYS bool skip_block(struct fm_json_skip *s, struct masks *m, unsigned n, unsigned *at)
 {
-    return s->strict ? skip_mode(s, p, end, make, true) : skip_mode(s, p, end, make, false);
+    const uint64_t outside = ~strings(m, &s->inside, &s->escaped, n);
+    const uint64_t open = m->open & outside, close = m->close & outside;
+    const uint64_t closing = (uint64_t)__builtin_popcountll(close);
+    if (FM_LIKELY(closing < s->depth)) {
+        s->depth += (uint64_t)__builtin_popcountll(open) - closing;
+        return false;
+    }
+    for (uint64_t b = open | close; b; b &= b - 1) {
+        *at = (unsigned)__builtin_ctzll(b);
+        if ((open >> *at) & 1)
+            s->depth++;
+        else if (s->depth <= 1)
+            return true;
+        else
+            s->depth--;
+    }
+    return false;
+}
+
+/* A block of blanks with the last bytes of a window. */
+ALWAYS unsigned last_block(unsigned char tail[BLOCK], const unsigned char *p,
+                           const unsigned char *end)
+{
+    const unsigned n = (unsigned)(end - p);
+    memset(tail, ' ', BLOCK);
+    memcpy(tail, p, n);
+    return n;
+}
+
+ALWAYS bool skip_with(struct fm_json_skip *s, const unsigned char **pp, const unsigned char *end,
+                      make_masks *make)
+{
+    struct masks m;
+    unsigned char tail[BLOCK];
+    unsigned at;
+    for (const unsigned char *p = *pp; p < end; p += BLOCK) {
+        unsigned n = BLOCK;
+        if (FM_LIKELY(end - p >= BLOCK)) {
+            make(p, &m);
+        } else {
+            n = last_block(tail, p, end);
+            make(tail, &m);
+        }
+        if (skip_block(s, &m, n, &at)) {
+            *pp = p + at + 1;
+            return true;
+        }
+    }
+    *pp = end;
+    return false;
+}
+
+/* Of the lowest bit; anything for 0. */
+ALWAYS uint32_t plain_first(uint64_t bits)
+{
+    return (uint32_t)__builtin_ctzll(bits | UINT64_C(1) << 63);
+}
+
+/* The positions of the bits of `marks`, `from` being that of bit 0. Eight at a time are written,
+ * some of them in vain: pos has room for a block more. */
+typedef uint32_t first_bit(uint64_t bits);
+ALWAYS uint32_t write_marks(uint32_t *pos, uint32_t from, uint64_t marks, first_bit *first)
+{
+    const unsigned n = (unsigned)__builtin_popcountll(marks);
+    for (unsigned i = 0; i < n; i += 8) {
+#pragma GCC unroll 8
+        for (unsigned k = 0; k < 8; k++) {
+            pos[i + k] = from + first(marks);
+            marks &= marks - 1;
+        }
+    }
+    return n;
+}
+
+/* What the last byte of a block was, for the first of the next. */
+struct ends {
+    uint64_t word, string, bracket, colon;
+};
+
+/* The marks of one block: all but what stands where the walk looks without one. */
+ALWAYS uint64_t block_marks(const struct masks *k, uint64_t in, struct ends *ends, unsigned n)
+{
+    const uint64_t bracket = k->bracket & ~in;
+    const uint64_t single = bracket | ((k->comma | k->colon) & ~in);
+    const uint64_t words = ~(in | single | k->blank | k->quote);
+    const uint64_t closing = k->quote & ~in;
+    const uint64_t behind = closing << 1 | ends->string;
+    const uint64_t colon = k->colon & behind;
+    const uint64_t comma = k->comma & (behind | bracket << 1 | ends->bracket) & ~in;
+    const uint64_t first = words & ~(words << 1 | ends->word) & ~(colon << 1 | ends->colon);
+    ends->word = (words >> (n - 1)) & 1;
+    ends->string = (closing >> (n - 1)) & 1;
+    ends->bracket = (bracket >> (n - 1)) & 1;
+    ends->colon = (colon >> (n - 1)) & 1;
+    return (single & ~(colon | comma)) | first | k->quote | (k->slash & in);
+}
+
+ALWAYS void mark_with(struct fm_json_marks *m, make_masks *make, first_bit *first)
+{
+    const unsigned char *p = m->to;
+    const unsigned char *to = m->end - p > (ptrdiff_t)FM_JSON_CHUNK ? p + FM_JSON_CHUNK : m->end;
+    unsigned char tail[BLOCK];
+    struct masks k;
+    struct ends ends = {m->ends & 1, m->ends >> 1 & 1, m->ends >> 2 & 1, m->ends >> 3 & 1};
+    uint64_t inside = m->inside, escaped = m->escaped;
+    uint32_t count = 0;
+    for (; p < to; p += BLOCK) {
+        unsigned n = BLOCK;
+        if (FM_LIKELY(to - p >= BLOCK)) {
+            make(p, &k);
+        } else {
+            n = last_block(tail, p, to);
+            make(tail, &k);
+        }
+        const uint64_t in = strings(&k, &inside, &escaped, n);
+        count += write_marks(m->pos + count, (uint32_t)(p - m->base),
+                             block_marks(&k, in, &ends, n), first);
+    }
+    m->to = to;
+    m->inside = inside;
+    m->escaped = escaped;
+    m->ends = (uint32_t)(ends.word | ends.string << 1 | ends.bracket << 2 | ends.colon << 3);
+    m->i = 0;
+    m->n = count;
 }
 
 /* ------------------------------------------------------------------ one byte at a time */
@@ -191,7 +211,10 @@ ALWAYS void plain_masks(const unsigned char *p, struct masks *m)
         m->slash |= c == '\\' ? bit : 0;
         m->open |= low == '{' ? bit : 0;
         m->close |= low == '}' ? bit : 0;
-        m->after |= low == '}' || c == ',' || c == ':' || c <= ' ' ? bit : 0;
+        m->bracket |= low == '{' || low == '}' ? bit : 0;
+        m->comma |= c == ',' ? bit : 0;
+        m->colon |= c == ':' ? bit : 0;
+        m->blank |= c <= ' ' ? bit : 0;
     }
 }
 
@@ -202,10 +225,14 @@ static const unsigned char *plain_special(const unsigned char *p, const unsigned
     return p;
 }
 
-static enum fm_json_skipped plain_skip(struct fm_json_skip *s, const unsigned char **p,
-                                       const unsigned char *end)
+static bool plain_skip(struct fm_json_skip *s, const unsigned char **p, const unsigned char *end)
 {
     return skip_with(s, p, end, plain_masks);
+}
+
+static void plain_mark(struct fm_json_marks *m)
+{
+    mark_with(m, plain_masks, plain_first);
 }
 
 static uint64_t plain_lines(const unsigned char *p, const unsigned char *end)
@@ -216,7 +243,8 @@ static uint64_t plain_lines(const unsigned char *p, const unsigned char *end)
     return n;
 }
 
-static const struct fm_json_vector plain = {"plain", plain_special, plain_skip, plain_lines};
+static const struct fm_json_vector plain = {"plain", plain_special, plain_skip, plain_mark,
+                                            plain_lines};
 
 /* ------------------------------------------------------------------ SSE2 and AVX2 */
 
@@ -238,16 +266,19 @@ ALWAYS void sse2_masks(const unsigned char *p, struct masks *m)
     memset(m, 0, sizeof *m);
     for (unsigned i = 0; i < 4; i++) {
         const __m128i v = load16(p + 16 * i), low = _mm_or_si128(v, blank);
+        const __m128i open = _mm_cmpeq_epi8(low, _mm_set1_epi8('{'));
         const __m128i close = _mm_cmpeq_epi8(low, _mm_set1_epi8('}'));
         const __m128i comma = _mm_cmpeq_epi8(v, _mm_set1_epi8(','));
         const __m128i colon = _mm_cmpeq_epi8(v, _mm_set1_epi8(':'));
         const __m128i blanks = _mm_cmpeq_epi8(_mm_min_epu8(v, blank), v);
         m->quote |= bits16(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')), i);
         m->slash |= bits16(_mm_cmpeq_epi8(v, _mm_set1_epi8('\\')), i);
-        m->open |= bits16(_mm_cmpeq_epi8(low, _mm_set1_epi8('{')), i);
+        m->open |= bits16(open, i);
         m->close |= bits16(close, i);
-        m->after |= bits16(_mm_or_si128(_mm_or_si128(close, comma), _mm_or_si128(colon, blanks)),
-                           i);
+        m->bracket |= bits16(_mm_or_si128(open, close), i);
+        m->comma |= bits16(comma, i);
+        m->colon |= bits16(colon, i);
+        m->blank |= bits16(blanks, i);
     }
 }
 
@@ -264,10 +295,14 @@ static const unsigned char *sse2_special(const unsigned char *p, const unsigned 
     return plain_special(p, end);
 }
 
-static enum fm_json_skipped sse2_skip(struct fm_json_skip *s, const unsigned char **p,
-                                      const unsigned char *end)
+static bool sse2_skip(struct fm_json_skip *s, const unsigned char **p, const unsigned char *end)
 {
     return skip_with(s, p, end, sse2_masks);
+}
+
+static void sse2_mark(struct fm_json_marks *m)
+{
+    mark_with(m, sse2_masks, plain_first);
 }
 
 static uint64_t sse2_lines(const unsigned char *p, const unsigned char *end)
@@ -287,7 +322,8 @@ static uint64_t sse2_lines(const unsigned char *p, const unsigned char *end)
     return part[0] + part[1] + plain_lines(p, end);
 }
 
-static const struct fm_json_vector sse2 = {"sse2", sse2_special, sse2_skip, sse2_lines};
+static const struct fm_json_vector sse2 = {"sse2", sse2_special, sse2_skip, sse2_mark,
+                                           sse2_lines};
 
 #define AVX2 __attribute__((target("avx2,popcnt,bmi")))
 #define AVX2_INLINE static inline AVX2 __attribute__((always_inline))
@@ -302,22 +338,30 @@ AVX2_INLINE uint64_t bits32(__m256i v, unsigned part)
     return (uint64_t)(unsigned)_mm256_movemask_epi8(v) << (32 * part);
 }
 
+AVX2_INLINE uint32_t avx2_first(uint64_t bits)
+{
+    return (uint32_t)_tzcnt_u64(bits);
+}
+
 AVX2_INLINE void avx2_masks(const unsigned char *p, struct masks *m)
 {
     const __m256i blank = _mm256_set1_epi8(' ');
     memset(m, 0, sizeof *m);
     for (unsigned i = 0; i < 2; i++) {
         const __m256i v = load32(p + 32 * i), low = _mm256_or_si256(v, blank);
+        const __m256i open = _mm256_cmpeq_epi8(low, _mm256_set1_epi8('{'));
         const __m256i close = _mm256_cmpeq_epi8(low, _mm256_set1_epi8('}'));
         const __m256i comma = _mm256_cmpeq_epi8(v, _mm256_set1_epi8(','));
         const __m256i colon = _mm256_cmpeq_epi8(v, _mm256_set1_epi8(':'));
         const __m256i blanks = _mm256_cmpeq_epi8(_mm256_min_epu8(v, blank), v);
         m->quote |= bits32(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('"')), i);
         m->slash |= bits32(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('\\')), i);
-        m->open |= bits32(_mm256_cmpeq_epi8(low, _mm256_set1_epi8('{')), i);
+        m->open |= bits32(open, i);
         m->close |= bits32(close, i);
-        m->after |= bits32(
-            _mm256_or_si256(_mm256_or_si256(close, comma), _mm256_or_si256(colon, blanks)), i);
+        m->bracket |= bits32(_mm256_or_si256(open, close), i);
+        m->comma |= bits32(comma, i);
+        m->colon |= bits32(colon, i);
+        m->blank |= bits32(blanks, i);
     }
 }
 
@@ -334,10 +378,15 @@ AVX2 static const unsigned char *avx2_special(const unsigned char *p, const unsi
     return sse2_special(p, end);
 }
 
-AVX2 static enum fm_json_skipped avx2_skip(struct fm_json_skip *s, const unsigned char **p,
-                                           const unsigned char *end)
+AVX2 static bool avx2_skip(struct fm_json_skip *s, const unsigned char **p,
+                           const unsigned char *end)
 {
     return skip_with(s, p, end, avx2_masks);
+}
+
+AVX2 static void avx2_mark(struct fm_json_marks *m)
+{
+    mark_with(m, avx2_masks, avx2_first);
 }
 
 AVX2 static uint64_t avx2_lines(const unsigned char *p, const unsigned char *end)
@@ -356,7 +405,8 @@ AVX2 static uint64_t avx2_lines(const unsigned char *p, const unsigned char *end
     return part[0] + part[1] + part[2] + part[3] + plain_lines(p, end);
 }
 
-static const struct fm_json_vector avx2 = {"avx2", avx2_special, avx2_skip, avx2_lines};
+static const struct fm_json_vector avx2 = {"avx2", avx2_special, avx2_skip, avx2_mark,
+                                           avx2_lines};
 
 static bool have_avx2(void)
 {
@@ -400,8 +450,10 @@ ALWAYS void neon_masks(const unsigned char *p, struct masks *m)
     m->slash = neon_equal(v, '\\');
     m->open = neon_equal(low, '{');
     m->close = neon_equal(low, '}');
-    m->after = m->close | neon_equal(v, ',') | neon_equal(v, ':') |
-               neon_bits(vcleq_u8(v[0], blank), vcleq_u8(v[1], blank), vcleq_u8(v[2], blank),
+    m->bracket = m->open | m->close;
+    m->comma = neon_equal(v, ',');
+    m->colon = neon_equal(v, ':');
+    m->blank = neon_bits(vcleq_u8(v[0], blank), vcleq_u8(v[1], blank), vcleq_u8(v[2], blank),
                          vcleq_u8(v[3], blank));
 }
 
@@ -416,10 +468,14 @@ static const unsigned char *neon_special(const unsigned char *p, const unsigned 
     return plain_special(p, end);
 }
 
-static enum fm_json_skipped neon_skip(struct fm_json_skip *s, const unsigned char **p,
-                                      const unsigned char *end)
+static bool neon_skip(struct fm_json_skip *s, const unsigned char **p, const unsigned char *end)
 {
     return skip_with(s, p, end, neon_masks);
+}
+
+static void neon_mark(struct fm_json_marks *m)
+{
+    mark_with(m, neon_masks, plain_first);
 }
 
 static uint64_t neon_lines(const unsigned char *p, const unsigned char *end)
@@ -431,7 +487,8 @@ static uint64_t neon_lines(const unsigned char *p, const unsigned char *end)
     return n + plain_lines(p, end);
 }
 
-static const struct fm_json_vector neon = {"neon", neon_special, neon_skip, neon_lines};
+static const struct fm_json_vector neon = {"neon", neon_special, neon_skip, neon_mark,
+                                           neon_lines};
 
 #endif
 
