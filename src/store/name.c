@@ -2,7 +2,8 @@
  * name.c - the text of frames, modules and column values.
  *
  *     frame { function, module, kind }
- *        foldmill:    function | "[unknown] (dso)" | "[unknown]"          (+ "_[k]" ... annotate)
+ *        foldmill:    function | "name (file:line:column)" of JavaScript
+ *                     | "[unknown] (dso)" | "[unknown]"          (+ "_[k]" ... annotate)
  *        flamegraph:  function without offset, parameters and quotes | "[dso base name]"
  *
  * A frame without a function in a module of kind NAMED (formats whose frames are nothing but
@@ -273,16 +274,33 @@ static bool has_place(const struct fm_frame_row *frame, const struct fm_names *n
            (names->bci && (frame->bci != 1));
 }
 
+/* JavaScript: functions without a name and of the same name are told apart by their place. */
+static void put_script(struct fm_out *out, const struct fm_store *store,
+                       const struct fm_frame_row *frame)
+{
+    size_t n;
+    const char *s = fm_store_str(store, frame->file, &n);
+    fm_out_text(out, " (");
+    fm_out_bytes(out, s, n);
+    if (frame->line != 0)
+        fm_out_printf(out, ":%u", frame->line);
+    if (frame->column != 0)
+        fm_out_printf(out, ":%u", frame->column);
+    fm_out_char(out, ')');
+}
+
 static fm_str frame_text(struct fm_store *store, const struct fm_frame_row *frame,
                          const struct fm_names *names)
 {
     const char *suffix = names->annotate ? fm_name_suffix(frame) : "";
     unsigned java = is_java(frame) || frame->kind == FM_FRAME_UNKNOWN ? java_style(names) : 0;
+    bool script = names->style == FM_NAMES_FOLDMILL && frame->kind == FM_FRAME_JS &&
+                  frame->file != 0;
     const char *s;
     size_t n;
     struct fm_out out;
     if (frame->function != 0 && names->style != FM_NAMES_FLAMEGRAPH && java == 0 &&
-        suffix[0] == '\0' && !has_place(frame, names))
+        suffix[0] == '\0' && !script && !has_place(frame, names))
         return frame->function;
     if (fm_out_init(&out, &fm_store_ctx(store)->mem, NULL) != FM_OK)
         return FM_NONE;
@@ -295,7 +313,10 @@ static fm_str frame_text(struct fm_store *store, const struct fm_frame_row *fram
         fm_java_method(&out, s, n, is_java(frame), java);
     else
         fm_out_bytes(&out, s, n);
-    put_place(&out, store, frame, names);
+    if (script)
+        put_script(&out, store, frame);
+    else
+        put_place(&out, store, frame, names);
     fm_out_text(&out, suffix);
     return intern(store, &out);
 }

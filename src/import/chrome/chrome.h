@@ -120,6 +120,7 @@ struct fm_chrome_flow;             /* flow.c */
 struct fm_chrome_sites;            /* span.c */
 struct fm_chrome_v8;               /* v8.c */
 struct fm_chrome_legacy;           /* legacy.c */
+struct fm_chrome_system;           /* system.c */
 
 struct fm_chrome {
     struct fm_import *import;
@@ -187,6 +188,7 @@ struct fm_chrome {
     struct fm_chrome_flow *flow;
     struct fm_chrome_v8 *v8;
     struct fm_chrome_legacy *legacy;
+    struct fm_chrome_system *system;
 };
 
 /* ---- chrome.c: reads one document into c. `more` is the scanner's source of bytes. false: stop,
