@@ -436,7 +436,8 @@ fm_frame fm_builder_frame(struct fm_builder *b, const struct fm_frame_row *frame
 
 fm_thread fm_builder_thread_key(struct fm_builder *b, const struct fm_thread_key *key)
 {
-    uint64_t h = fm_mix(fm_mix((uint64_t)key->pid, (uint64_t)key->tid),
+    /* Main threads have pid == tid: the two are not simply combined. */
+    uint64_t h = fm_mix(fm_mix(fm_mix(1, (uint64_t)key->pid), (uint64_t)key->tid),
                         (uint64_t)key->incarnation << 32 | key->source);
     uint32_t hash = fm_index_fold(fm_mix(h, key->text_id)), id;
     struct fm_thread_row *row;

@@ -18,7 +18,7 @@
  */
 #include "import/chrome/span.h"
 
-#define BUDGET 16000000u               /* paths made anew, a thread */
+#define BUDGET 2000000u                /* paths made anew, a thread: and 32 a record */
 
 struct fm_chrome_live {
     uint32_t record, depth;
@@ -280,7 +280,7 @@ static void bind_here(struct sweep *w, uint32_t point)
 void fm_chrome_sweep(struct fm_chrome_sweep *s)
 {
     struct fm_chrome_pile *p = &s->pile;
-    struct sweep w = {.s = s, .p = p, .used = 1, .budget = BUDGET};
+    struct sweep w = {.s = s, .p = p, .used = 1, .budget = BUDGET + 32 * (uint64_t)s->n};
     p->index_n = p->heap_n = p->parts = p->bounds = p->pendings = 0;
     if (!fm_grow(s->mem, (void **)&p->live, &p->live_cap, 1, sizeof *p->live)) {
         s->oom = true;
