@@ -229,6 +229,7 @@ enum fm_json_token fm_json_next(struct fm_json *j)
         return FM_JSON_ERROR;
     j->commas = 0;
     if (!fm_json_blanks(j)) {
+        j->at = fm_json_offset(j, j->p);
         if (j->error || j->depth > 0 || j->value) {
             fail(j, FM_JSON_CUT);
             j->state = j->value ? FM_JSON_TRUNCATED : FM_JSON_UNTERMINATED;
@@ -257,6 +258,7 @@ static bool skip_levels(struct fm_json *j)
     while (!j->vector->skip(&s, &j->p, j->end)) {
         const unsigned char *start = j->p;
         if (!fm_json_refill(j, &start)) {
+            j->at = fm_json_offset(j, j->p);
             fail(j, FM_JSON_CUT);
             return false;
         }

@@ -2,6 +2,7 @@
  * test_json.c - the JSON scanner: tokens, windows of every size, tolerance, limits, exact numbers.
  */
 #include "util/json.h"
+#include "util/text.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -254,6 +255,155 @@ START_TEST(exact_decimals)
 }
 END_TEST
 
+/* ------------------------------------------------------------------ numbers by their digits */
+
+/* A random decimal; its value is digits / 10^places. */
+struct decimal {
+    char text[160], digits[160];
+    int places;
+    bool minus;
+};
+
+static uint32_t pick(uint32_t *x, uint32_t n)
+{
+    *x ^= *x << 13;
+    *x ^= *x >> 17;
+    *x ^= *x << 5;
+    return *x % n;
+}
+
+static void make(struct decimal *d, uint32_t *x)
+{
+    static const unsigned whole[] = {0, 1, 3, 7, 8, 9, 15, 16, 17, 19, 20};
+    static const unsigned part[] = {0, 0, 1, 3, 4, 6, 7, 9, 16, 17, 40};
+    unsigned w = whole[pick(x, FM_COUNT(whole))], p = part[pick(x, FM_COUNT(part))];
+    size_t n = 0, k = 0;
+    if (w + p == 0)
+        w = 1;
+    for (uint32_t blanks = pick(x, 4) ? 0 : pick(x, 3); blanks > 0; blanks--)
+        d->text[n++] = ' ';
+    uint32_t sign = pick(x, 6);
+    d->minus = sign == 0;
+    if (sign < 2)
+        d->text[n++] = sign == 0 ? '-' : '+';
+    bool fives = pick(x, 4) == 0; /* halves: 5, then zeros */
+    for (unsigned i = 0; i < w + p; i++) {
+        if (i == w)
+            d->text[n++] = '.';
+        char c = (char)('0' + (fives && i >= w ? (i == w + 3 || i == w + 6) * 5 : pick(x, 10)));
+        d->text[n++] = d->digits[k++] = c;
+    }
+    if (p == 0 && pick(x, 4) == 0)
+        d->text[n++] = '.';
+    d->digits[k] = '\0';
+    d->places = (int)p;
+    if (pick(x, 5) == 0) {
+        int e = (int)pick(x, 13) - 6;
+        n += (size_t)snprintf(d->text + n, 8, "%c%s%d", pick(x, 2) ? 'e' : 'E',
+                              e >= 0 && pick(x, 2) ? "+" : "", e);
+        d->places -= e;
+    }
+    if (pick(x, 4) == 0)
+        d->text[n++] = '\t';
+    d->text[n] = '\0';
+}
+
+/* d times 10^power as an integer, the rest rounded or cut off; false: more than 64 bits. */
+static bool by_digits(const struct decimal *d, int power, bool cut, int64_t *out)
+{
+    char s[200];
+    int n = (int)strlen(d->digits), keep = n - d->places + power, k = 0;
+    s[k++] = d->minus ? '-' : '+';
+    for (int i = 0; i < keep; i++)
+        s[k++] = i < n ? d->digits[i] : '0';
+    if (keep <= 0)
+        s[k++] = '0';
+    s[k] = '\0';
+    if (!cut && keep >= 0 && keep < n && d->digits[keep] >= '5') {
+        int i = k - 1;
+        while (i > 0 && s[i] == '9')
+            s[i--] = '0';
+        if (i > 0) {
+            s[i]++;
+        } else {
+            memmove(s + 2, s + 1, (size_t)k);
+            s[1] = '1';
+            k++;
+        }
+    }
+    return fm_text_i64(s, (size_t)k, out);
+}
+
+START_TEST(random_decimals)
+{
+    uint32_t x = 7;
+    for (unsigned round = 0; round < 20000; round++) {
+        struct decimal d;
+        int64_t v = 0, expected = 0, factor = 1;
+        make(&d, &x);
+        int power = (int)pick(&x, 10);
+        for (int i = 0; i < power; i++)
+            factor *= 10;
+        bool fits = by_digits(&d, power, false, &expected);
+        ck_assert_msg(fm_json_scaled(d.text, strlen(d.text), factor, &v) == fits, "'%s'", d.text);
+        ck_assert_msg(!fits || v == expected, "'%s' * %lld: %lld", d.text, (long long)factor,
+                      (long long)v);
+        struct fm_json_time t;
+        fits = by_digits(&d, 6, true, &expected);
+        bool got = fm_json_micros(d.text, strlen(d.text), &t);
+        if (fits)
+            ck_assert_msg(got && t.ps < 1000 && t.ns * 1000 + (int64_t)t.ps == expected,
+                          "'%s': %lld ns %u ps", d.text, (long long)t.ns, t.ps);
+        else if (got) /* beyond 64 bits of picoseconds: whole nanoseconds alone */
+            ck_assert_msg(by_digits(&d, 3, true, &expected) &&
+                          expected == t.ns + (d.minus && t.ps > 0), "'%s'", d.text);
+    }
+}
+END_TEST
+
+static void sum_is(const char *ts, const char *dur, int64_t expected)
+{
+    struct fm_json_time a, b, sum;
+    int64_t ns;
+    ck_assert(fm_json_micros(ts, strlen(ts), &a));
+    ck_assert(fm_json_micros(dur, strlen(dur), &b));
+    ck_assert(fm_json_time_add(a, b, &sum));
+    ck_assert(fm_json_time_round(sum, &ns));
+    ck_assert_msg(ns == expected, "%s + %s: %lld", ts, dur, (long long)ns);
+}
+
+START_TEST(sums_of_times)
+{
+    struct fm_json_time t, sum;
+    int64_t ns;
+    sum_is("0.0004", "0", 0);
+    sum_is("0.0005", "0", 1);
+    sum_is("-0.0004", "0", 0);
+    sum_is("-0.0005", "0", -1);
+    sum_is("-0.0006", "0", -1);
+    sum_is("-1.0015", "0", -1002);
+    sum_is("-1.0014", "0", -1001);
+    sum_is("0.0003", "0.0002", 1);
+    sum_is("0.0004", "0.0005", 1);
+    sum_is("-0.0003", "0.0002", 0);
+    sum_is("-33000", "33000.0005", 1);
+    sum_is("1732107143473442.569", "0.4305", 1732107143473443000);
+    sum_is(" 12.5 ", "1e3", 1012500);
+    ck_assert(fm_json_micros("9223372036854775.8", 18, &t));
+    ck_assert(!fm_json_micros("9223372036854775.9", 18, &t));
+    ck_assert(!fm_json_micros("1e300", 5, &t));
+    ck_assert(!fm_json_micros("100a", 4, &t));
+    ck_assert(!fm_json_micros("invalid", 7, &t));
+    ck_assert(!fm_json_micros("", 0, &t));
+    ck_assert(!fm_json_micros("  ", 2, &t));
+    ck_assert(!fm_json_micros(".", 1, &t));
+    ck_assert(!fm_json_micros("1 2", 3, &t));
+    t = (struct fm_json_time){INT64_MAX, 700};
+    ck_assert(!fm_json_time_round(t, &ns));
+    ck_assert(!fm_json_time_add(t, t, &sum));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("json");
@@ -267,6 +417,8 @@ int main(void)
     tcase_add_test(t, a_source_that_fails);
     tcase_add_test(t, escapes);
     tcase_add_test(t, exact_decimals);
+    tcase_add_test(t, random_decimals);
+    tcase_add_test(t, sums_of_times);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
