@@ -400,7 +400,7 @@ const struct jfr_fixture jfr_fixtures[] = {
     {"version-2.9", version_2_9, JFR_WHOLE, SMALL_ROWS, 3, 0, NULL},
     {"version-1.0", version_1_0, JFR_WHOLE,
      "alloc 1000000100 w4096 main " STACK1 " class=byte[]\n"
-     "lock 1000000200+40 w40 main " STACK2 " class=java/lang/Object\n", 2, 0, NULL},
+     "lock 1000000200+40 w40 main " STACK2 " class=java.lang.Object\n", 2, 0, NULL},
     {"version-3.0", version_3_0, JFR_NOTHING, NULL, 0, 0, "3.0"},
     {"fixed-integers", fixed_integers, JFR_WHOLE, SMALL_ROWS, 3, 0, NULL},
     {"padded-varints", padded_varints, JFR_WHOLE, SMALL_ROWS, 3, 0, NULL},

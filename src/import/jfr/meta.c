@@ -12,10 +12,9 @@ struct parser {
     struct fm_cursor *c;
     struct fm_jfr_buf buf;
     const char **string;        /* NULL: null */
-    size_t *length;
+    uint8_t *attr;              /* by string: the attribute of that name, or ATTRS */
     size_t strings;
     const char *why;
-    uint64_t annotation_class;  /* attributes of the element read last */
 };
 
 enum { ATTR_ID, ATTR_NAME, ATTR_SUPER, ATTR_SIMPLE, ATTR_CLASS, ATTR_POOL, ATTR_DIMENSION,
@@ -66,22 +65,33 @@ static bool nomem(struct parser *p)
 
 /* ----------------------------------------------------------------- strings and elements */
 
+static uint8_t attribute(const char *s)
+{
+    for (size_t k = 0; k < ATTRS; k++)
+        if (s[0] == attr_name[k][0] && strcmp(s, attr_name[k]) == 0)
+            return (uint8_t)k;
+    return ATTRS;
+}
+
 static bool read_strings(struct parser *p)
 {
     uint64_t n = fm_jfr_varint(p->c);
     if (!fm_cursor_ok(p->c) || n > fm_cursor_left(p->c))
         return fail(p, "more strings than bytes");
     p->string = fm_arena_alloc(&p->meta->arena, (size_t)n * sizeof *p->string);
-    if (p->string == NULL)
+    p->attr = fm_arena_alloc(&p->meta->arena, (size_t)n);
+    if (p->string == NULL || p->attr == NULL)
         return nomem(p);
     p->strings = (size_t)n;
     for (size_t i = 0; i < p->strings; i++) {
         struct fm_jfr_text t;
         fm_jfr_text_read(p->c, &p->buf, &t);
+        p->attr[i] = ATTRS;
         if (t.kind == FM_JFR_TEXT_HERE) {
             p->string[i] = fm_arena_strn(&p->meta->arena, t.s, t.n);
             if (p->string[i] == NULL)
                 return nomem(p);
+            p->attr[i] = attribute(p->string[i]);
         } else if (t.kind != FM_JFR_TEXT_NULL) {
             if (t.encoding > 5)
                 p->meta->encoding = t.encoding;
@@ -110,11 +120,11 @@ static bool read_element(struct parser *p, struct element *e)
     if (n > fm_cursor_left(p->c))
         return fail(p, "more attributes than bytes");
     for (uint64_t i = 0; i < n && fm_cursor_ok(p->c); i++) {
-        const char *key = string_at(p, fm_jfr_varint(p->c));
+        uint64_t key = fm_jfr_varint(p->c);
         const char *value = string_at(p, fm_jfr_varint(p->c));
-        for (size_t k = 0; k < ATTRS; k++)
-            if (strcmp(key, attr_name[k]) == 0)
-                e->attr[k] = value;
+        (void)string_at(p, key);
+        if (key < p->strings && p->attr[key] < ATTRS)
+            e->attr[p->attr[key]] = value;
     }
     e->children = fm_jfr_varint(p->c);
     if (!fm_cursor_ok(p->c))

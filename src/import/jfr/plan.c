@@ -229,7 +229,8 @@ static bool make_key(struct maker *m, const struct fm_jfr_field *f, const char *
     step->slot = slot;
     step->class = f->class;
     step->sub = sub;
-    return true;
+    step->seen = fm_arena_alloc(m->arena, FM_JFR_SEEN_KEYS * sizeof *step->seen);
+    return step->seen != NULL;
 }
 
 static bool make_field(struct maker *m, const struct fm_jfr_field *f, const char *prefix,
@@ -326,16 +327,16 @@ static void run_struct(struct fm_jfr_reading *rd, const struct fm_jfr_step *step
     fm_jfr_plan_run(rd, step->sub, &c, event);
 }
 
-/* Keys come again and again: the last one is remembered. A key that is missing is not, so that
- * each such event is counted. */
+/* Keys that are missing are not remembered, so that each such event is counted. */
 static void run_key(struct fm_jfr_reading *rd, struct fm_jfr_step *step, uint64_t key,
                     struct fm_jfr_event *event)
 {
     struct fm_jfr_resolver *r = rd->resolver;
+    struct fm_jfr_seen *seen = &step->seen[key % FM_JFR_SEEN_KEYS];
     uint64_t lane = 0;
     bool has = true;
-    if (FM_LIKELY(step->known && step->key == key)) {
-        fm_jfr_event_set(event, step->slot, step->lane);
+    if (FM_LIKELY(seen->has && seen->key == key)) {
+        fm_jfr_event_set(event, step->slot, seen->lane);
         return;
     }
     switch ((enum fm_jfr_op)step->op) {
@@ -360,9 +361,7 @@ static void run_key(struct fm_jfr_reading *rd, struct fm_jfr_step *step, uint64_
     }
     if (has) {
         fm_jfr_event_set(event, step->slot, lane);
-        step->known = true;
-        step->key = key;
-        step->lane = lane;
+        *seen = (struct fm_jfr_seen){key, (uint32_t)lane, true};
     }
 }
 
@@ -373,7 +372,7 @@ static void set_number(struct fm_jfr_event *event, const struct fm_jfr_step *ste
     fm_jfr_event_set(event, step->slot, (uint64_t)v);
 }
 
-static int64_t read_number(struct fm_cursor *c, enum fm_jfr_base base, bool is_unsigned)
+static inline int64_t read_number(struct fm_cursor *c, enum fm_jfr_base base, bool is_unsigned)
 {
     uint64_t v = base == FM_JFR_BYTE ? fm_cursor_u8(c) : fm_jfr_varint(c);
     switch (base) {

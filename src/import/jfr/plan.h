@@ -25,14 +25,21 @@ enum fm_jfr_op {
     FM_JFR_OP_STRUCT                        /* a pool key whose value is read by `sub` */
 };
 
+/* A key seen before: few keys make most of the events. */
+#define FM_JFR_SEEN_KEYS 64u
+struct fm_jfr_seen {
+    uint64_t key;
+    uint32_t lane;
+    bool has;
+};
+
 struct fm_jfr_step {
     uint8_t op, as, base;
-    bool is_unsigned, known;    /* known: `key` has been seen, its lane is `lane` */
-    bool null;                  /* and that is no value */
+    bool is_unsigned;
     uint16_t slot;              /* field of the declaration */
     uint32_t class;             /* of the pool */
     uint32_t first, n;
-    uint64_t key, lane;
+    struct fm_jfr_seen *seen;   /* by key modulo their number; keys only */
     struct fm_jfr_plan *sub;    /* fields of the pool's value, or NULL */
 };
 

@@ -4,6 +4,8 @@
 #include "import/jfr/pool.h"
 
 #define MAX_FOLLOW 4u
+#define DENSE_FIRST 1024u       /* keys below are indexes in any case */
+#define DENSE_SHARE 8u          /* others, while this many keys a value would do */
 
 bool fm_jfr_pools_init(struct fm_jfr_pools *pools, struct fm_jfr_meta *meta)
 {
@@ -19,8 +21,11 @@ void fm_jfr_pools_release(struct fm_jfr_pools *pools)
 {
     if (pools->mem == NULL)
         return;
-    for (size_t i = 0; i < pools->pools; i++)
-        fm_map_release(&pools->pool[i].map);
+    for (size_t i = 0; i < pools->pools; i++) {
+        struct fm_jfr_pool *pool = &pools->pool[i];
+        fm_map_release(&pool->map);
+        fm_mem_free(pools->mem, pool->dense, pool->denses * sizeof *pool->dense);
+    }
     for (size_t i = 0; i < pools->blocks; i++)
         fm_mem_free(pools->mem, pools->block[i].p, pools->block[i].n);
     fm_mem_free(pools->mem, pools->pool, pools->pool_cap * sizeof *pools->pool);
@@ -36,30 +41,60 @@ static struct fm_jfr_pool *pool_of(struct fm_jfr_pools *pools, uint32_t class)
         if (!fm_grow(pools->mem, (void **)&pools->pool, &pools->pool_cap, pools->pools + 1,
                      sizeof *pools->pool))
             return NULL;
+        memset(&pools->pool[pools->pools], 0, sizeof *pools->pool);
         fm_map_init(&pools->pool[pools->pools].map, pools->mem);
         pools->of[class] = (uint32_t)++pools->pools;
     }
     return &pools->pool[pools->of[class] - 1];
 }
 
+/* Makes `key` an index; false: it is too far away from the others, or there is no memory. */
+static bool make_dense(struct fm_jfr_pools *pools, struct fm_jfr_pool *pool, uint64_t key)
+{
+    uint32_t *dense;
+    size_t n = pool->denses == 0 ? 64 : pool->denses;
+    if (key < pool->denses)
+        return true;
+    if (key >= FM_MAX((uint64_t)DENSE_FIRST, (uint64_t)pool->n * DENSE_SHARE))
+        return false;
+    while (n <= key)
+        n *= 2;
+    dense = fm_mem_realloc(pools->mem, pool->dense, pool->denses * sizeof *dense,
+                           n * sizeof *dense);
+    if (dense == NULL)
+        return false;
+    memset(dense + pool->denses, 0, (n - pool->denses) * sizeof *dense);
+    pool->dense = dense;
+    pool->denses = n;
+    return true;
+}
+
 static bool add_entry(struct fm_jfr_pools *pools, struct fm_jfr_pool *pool, uint64_t key,
                       const unsigned char *p, size_t n)
 {
-    bool fresh;
+    bool fresh = true;
     uint64_t *place;
-    if (n > UINT32_MAX)
-        return true;
-    place = fm_map_put(&pool->map, key, &fresh);
-    if (place == NULL)
-        return false;
-    if (!fresh)
+    if (n > UINT32_MAX || pools->entries >= UINT32_MAX - 1)
         return true;
     if (pools->entries == pools->entry_cap &&
         !fm_grow(pools->mem, (void **)&pools->entry, &pools->entry_cap, pools->entries + 1,
                  sizeof *pools->entry))
         return false;
-    pools->entry[pools->entries] = (struct fm_jfr_entry){p, (uint32_t)n, FM_NONE};
-    *place = pools->entries++;
+    if (make_dense(pools, pool, key)) {
+        /* it may have been hashed while the pool was smaller */
+        if (pool->dense[key] != 0 || (pool->map.n > 0 && fm_map_find(&pool->map, key) != NULL))
+            return true;
+        pool->dense[key] = (uint32_t)pools->entries + 1;
+    } else {
+        place = fm_map_put(&pool->map, key, &fresh);
+        if (place == NULL)
+            return false;
+        if (!fresh)
+            return true;
+        *place = pools->entries;
+    }
+    pools->entry[pools->entries++] = (struct fm_jfr_entry){p, (uint32_t)n, FM_NONE};
+    pool->n++;
     return true;
 }
 
@@ -139,25 +174,25 @@ void fm_jfr_pools_add(struct fm_jfr_pools *pools, unsigned char *p, size_t n,
     }
 }
 
-struct fm_jfr_entry *fm_jfr_pool_find(const struct fm_jfr_pools *pools, uint32_t class,
-                                      uint64_t key)
+struct fm_jfr_entry *fm_jfr_pool_hashed(const struct fm_jfr_pools *pools,
+                                        const struct fm_jfr_pool *pool, uint64_t key)
 {
-    const uint64_t *place;
-    if (class == FM_JFR_NO_CLASS || pools->of == NULL || pools->of[class] == 0)
-        return NULL;
-    place = fm_map_find(&pools->pool[pools->of[class] - 1].map, key);
+    const uint64_t *place = fm_map_find(&pool->map, key);
     return place != NULL ? &pools->entry[*place] : NULL;
 }
 
 bool fm_jfr_pool_any(const struct fm_jfr_pools *pools, uint32_t class,
                      bool (*fn)(void *user, const struct fm_jfr_entry *entry), void *user)
 {
-    const struct fm_map *map;
+    const struct fm_jfr_pool *pool;
     if (class == FM_JFR_NO_CLASS || pools->of == NULL || pools->of[class] == 0)
         return true;
-    map = &pools->pool[pools->of[class] - 1].map;
-    for (size_t i = 0; i < map->slots; i++)
-        if (map->used[i] && !fn(user, &pools->entry[map->slot[i].value]))
+    pool = &pools->pool[pools->of[class] - 1];
+    for (size_t i = 0; i < pool->denses; i++)
+        if (pool->dense[i] != 0 && !fn(user, &pools->entry[pool->dense[i] - 1]))
+            return false;
+    for (size_t i = 0; i < pool->map.slots; i++)
+        if (pool->map.used[i] && !fn(user, &pools->entry[pool->map.slot[i].value]))
             return false;
     return true;
 }

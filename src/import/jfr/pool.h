@@ -18,7 +18,11 @@ struct fm_jfr_entry {
     uint32_t cache;             /* of resolve.c; FM_NONE: not decoded yet */
 };
 
+/* Most writers number their values from 0 on: keys that lie dense are indexes, others are hashed. */
 struct fm_jfr_pool {
+    uint32_t *dense;            /* key -> entry + 1 */
+    size_t denses;
+    size_t n;
     struct fm_map map;          /* key -> entry */
 };
 
@@ -55,9 +59,21 @@ void fm_jfr_pools_add(struct fm_jfr_pools *pools, unsigned char *p, size_t n,
 /* Delta of a checkpoint's bytes: where the one before it is; false: not that many bytes. */
 bool fm_jfr_checkpoint_delta(const unsigned char *p, size_t n, int64_t *delta);
 
+struct fm_jfr_entry *fm_jfr_pool_hashed(const struct fm_jfr_pools *pools,
+                                        const struct fm_jfr_pool *pool, uint64_t key);
+
 /* The value, or NULL. Valid until the next fm_jfr_pools_add(). */
-struct fm_jfr_entry *fm_jfr_pool_find(const struct fm_jfr_pools *pools, uint32_t class,
-                                      uint64_t key);
+static inline struct fm_jfr_entry *fm_jfr_pool_find(const struct fm_jfr_pools *pools,
+                                                    uint32_t class, uint64_t key)
+{
+    const struct fm_jfr_pool *pool;
+    if (class == FM_JFR_NO_CLASS || pools->of == NULL || pools->of[class] == 0)
+        return NULL;
+    pool = &pools->pool[pools->of[class] - 1];
+    if (FM_LIKELY(key < pool->denses && pool->dense[key] != 0))
+        return &pools->entry[pool->dense[key] - 1];
+    return fm_jfr_pool_hashed(pools, pool, key);
+}
 /* Calls fn for each value of a class until it returns false, in no order. */
 bool fm_jfr_pool_any(const struct fm_jfr_pools *pools, uint32_t class,
                      bool (*fn)(void *user, const struct fm_jfr_entry *entry), void *user);
