@@ -91,7 +91,7 @@ static bool refill(struct fm_jfr_walk *w, size_t need)
     return true;
 }
 
-enum fm_jfr_step_result fm_jfr_walk_next(struct fm_jfr_walk *w, struct fm_jfr_event_head *head)
+enum fm_jfr_step_result fm_jfr_walk_slow(struct fm_jfr_walk *w, struct fm_jfr_event_head *head)
 {
     struct fm_cursor c;
     if (w->status != FM_OK)

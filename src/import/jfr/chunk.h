@@ -120,9 +120,29 @@ enum fm_jfr_step_result {
 };
 void fm_jfr_walk_init(struct fm_jfr_walk *walk, struct fm_reader *reader, uint64_t at,
                       uint64_t end, struct fm_error *err);
-/* The next event; its bytes are valid until the next call. */
-enum fm_jfr_step_result fm_jfr_walk_next(struct fm_jfr_walk *walk,
+enum fm_jfr_step_result fm_jfr_walk_slow(struct fm_jfr_walk *walk,
                                          struct fm_jfr_event_head *head);
+
+/* The next event; its bytes are valid until the next call. */
+static inline enum fm_jfr_step_result fm_jfr_walk_next(struct fm_jfr_walk *walk,
+                                                       struct fm_jfr_event_head *head)
+{
+    const unsigned char *p = walk->p;
+    if (FM_UNLIKELY(walk->n < 2 * FM_JFR_VARINT_MAX))
+        return fm_jfr_walk_slow(walk, head);
+    head->size = fm_jfr_varint_at(&p);
+    head->type = fm_jfr_varint_at(&p);
+    head->payload = (size_t)(p - walk->p);
+    if (FM_UNLIKELY(head->size >= walk->n || head->size < head->payload))
+        return fm_jfr_walk_slow(walk, head);
+    head->offset = walk->at;
+    head->p = walk->p;
+    head->have = walk->n;
+    walk->at += head->size;
+    walk->p += head->size;
+    walk->n -= (size_t)head->size;
+    return FM_JFR_EVENT;
+}
 /* Brings more of the event into the window: at most `max` bytes. false: walk->status. */
 bool fm_jfr_walk_whole(struct fm_jfr_walk *walk, struct fm_jfr_event_head *head, size_t max);
 

@@ -296,6 +296,8 @@ static bool read_class(struct classes *k, const struct element *e)
     if (!fresh)
         return true;
     *place = at + 1;
+    if (c->id < FM_JFR_SMALL_IDS)
+        meta->by_small_id[c->id] = (uint32_t)at + 1;
     if (c->base == FM_JFR_STRING)
         meta->string = (uint32_t)at;
     if (c->known != FM_JFR_PLAIN_TYPE)
@@ -407,7 +409,10 @@ bool fm_jfr_meta_read(struct fm_jfr_meta *meta, struct fm_cursor *c, const char 
     (void)fm_jfr_varint(c);
     (void)fm_jfr_varint(c);
     meta->id = fm_jfr_varint(c);
-    ok = read_strings(&p) && read_tree(&k);
+    meta->by_small_id = fm_arena_alloc(&meta->arena,
+                                       FM_JFR_SMALL_IDS * sizeof *meta->by_small_id);
+    ok = meta->by_small_id != NULL;
+    ok = ok && read_strings(&p) && read_tree(&k);
     if (ok)
         settle(&k);
     fm_jfr_buf_release(&p.buf);
@@ -415,12 +420,6 @@ bool fm_jfr_meta_read(struct fm_jfr_meta *meta, struct fm_cursor *c, const char 
     meta->oom |= meta->arena.oom;
     *why = p.why;
     return ok && !meta->oom;
-}
-
-uint32_t fm_jfr_meta_find(const struct fm_jfr_meta *meta, uint64_t id)
-{
-    const uint64_t *place = fm_map_find(&meta->by_id, id);
-    return place != NULL ? (uint32_t)(*place - 1) : FM_JFR_NO_CLASS;
 }
 
 uint32_t fm_jfr_meta_named(const struct fm_jfr_meta *meta, const char *name)

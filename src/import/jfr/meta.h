@@ -21,6 +21,7 @@
 #include "util/map.h"
 
 #define FM_JFR_NO_CLASS UINT32_MAX
+#define FM_JFR_SMALL_IDS 8192u
 
 enum fm_jfr_base {
     FM_JFR_STRUCT, FM_JFR_BOOLEAN, FM_JFR_BYTE, FM_JFR_CHAR, FM_JFR_SHORT, FM_JFR_INT, FM_JFR_LONG,
@@ -80,6 +81,7 @@ struct fm_jfr_meta {
     struct fm_jfr_skip *skip;
     size_t skips, skip_cap;
     struct fm_map by_id;        /* type id -> class + 1 */
+    uint32_t *by_small_id;      /* the same for ids below FM_JFR_SMALL_IDS */
     uint32_t known[FM_JFR_KNOWN_TYPES]; /* class, or FM_JFR_NO_CLASS */
     uint32_t string;            /* class java.lang.String */
     uint64_t id;                /* metadataId */
@@ -96,7 +98,14 @@ void fm_jfr_meta_release(struct fm_jfr_meta *meta);
 bool fm_jfr_meta_read(struct fm_jfr_meta *meta, struct fm_cursor *c, const char **why);
 
 /* Class of a type id, or FM_JFR_NO_CLASS. */
-uint32_t fm_jfr_meta_find(const struct fm_jfr_meta *meta, uint64_t id);
+static inline uint32_t fm_jfr_meta_find(const struct fm_jfr_meta *meta, uint64_t id)
+{
+    const uint64_t *place;
+    if (FM_LIKELY(id < FM_JFR_SMALL_IDS && meta->by_small_id != NULL))
+        return meta->by_small_id[id] - 1;       /* 0 - 1 is FM_JFR_NO_CLASS */
+    place = fm_map_find(&meta->by_id, id);
+    return place != NULL ? (uint32_t)(*place - 1) : FM_JFR_NO_CLASS;
+}
 uint32_t fm_jfr_meta_named(const struct fm_jfr_meta *meta, const char *name);
 
 static inline const struct fm_jfr_field *fm_jfr_field_at(const struct fm_jfr_meta *meta,

@@ -168,8 +168,9 @@ static bool make_base(struct maker *m, const struct fm_jfr_field *f, enum fm_jfr
                       const char *prefix, struct steps *s)
 {
     static const uint8_t op[] = {
-        FM_JFR_OP_SKIP, FM_JFR_OP_BOOLEAN, FM_JFR_OP_BYTE, FM_JFR_OP_CHAR, FM_JFR_OP_SHORT,
-        FM_JFR_OP_INT, FM_JFR_OP_LONG, FM_JFR_OP_FLOAT, FM_JFR_OP_DOUBLE, FM_JFR_OP_STRING};
+        FM_JFR_OP_SKIP, FM_JFR_OP_BOOLEAN, FM_JFR_OP_BYTE, FM_JFR_OP_INTEGER, FM_JFR_OP_INTEGER,
+        FM_JFR_OP_INTEGER, FM_JFR_OP_INTEGER, FM_JFR_OP_FLOAT, FM_JFR_OP_DOUBLE,
+        FM_JFR_OP_STRING};
     const char *unit;
     enum fm_type type = base_type(f, base, &unit);
     uint16_t slot = offer(m, prefix, f->name, type, unit);
@@ -183,7 +184,7 @@ static bool make_base(struct maker *m, const struct fm_jfr_field *f, enum fm_jfr
     step->as = f->as;
     step->base = (uint8_t)base;
     step->is_unsigned = f->is_unsigned;
-    if (is_ns(f) && base >= FM_JFR_BYTE && base <= FM_JFR_LONG)
+    if (is_ns(f) && step->op == FM_JFR_OP_INTEGER)
         step->op = FM_JFR_OP_NS;
     return true;
 }
@@ -335,10 +336,6 @@ static void run_key(struct fm_jfr_reading *rd, struct fm_jfr_step *step, uint64_
     struct fm_jfr_seen *seen = &step->seen[key % FM_JFR_SEEN_KEYS];
     uint64_t lane = 0;
     bool has = true;
-    if (FM_LIKELY(seen->has && seen->key == key)) {
-        fm_jfr_event_set(event, step->slot, seen->lane);
-        return;
-    }
     switch ((enum fm_jfr_op)step->op) {
     case FM_JFR_OP_TEXT:
         has = fm_jfr_text_lane(r, step->class, key, &lane);
@@ -372,23 +369,6 @@ static void set_number(struct fm_jfr_event *event, const struct fm_jfr_step *ste
     fm_jfr_event_set(event, step->slot, (uint64_t)v);
 }
 
-static inline int64_t read_number(struct fm_cursor *c, enum fm_jfr_base base, bool is_unsigned)
-{
-    uint64_t v = base == FM_JFR_BYTE ? fm_cursor_u8(c) : fm_jfr_varint(c);
-    switch (base) {
-    case FM_JFR_BYTE:
-        return is_unsigned ? (int64_t)(uint8_t)v : (int64_t)(int8_t)v;
-    case FM_JFR_CHAR:
-        return (int64_t)(uint16_t)v;
-    case FM_JFR_SHORT:
-        return is_unsigned ? (int64_t)(uint16_t)v : (int64_t)(int16_t)v;
-    case FM_JFR_INT:
-        return is_unsigned ? (int64_t)(uint32_t)v : (int64_t)(int32_t)v;
-    default:
-        return (int64_t)v;
-    }
-}
-
 static void run_float(struct fm_cursor *c, const struct fm_jfr_step *step,
                       struct fm_jfr_event *event)
 {
@@ -404,53 +384,94 @@ static void run_float(struct fm_cursor *c, const struct fm_jfr_step *step,
     fm_jfr_event_set(event, step->slot, fm_f64_bits(d));
 }
 
+/* The next varint of c, whose place is kept in a register: p. */
+static inline uint64_t next_varint(struct fm_cursor *c, const unsigned char **p)
+{
+    uint64_t v;
+    if (FM_LIKELY(c->end - *p >= FM_JFR_VARINT_MAX))
+        return fm_jfr_varint_at(p);
+    c->p = *p;
+    v = fm_jfr_varint_slow(c);
+    *p = c->p;
+    return v;
+}
+
+static inline int64_t narrow(uint64_t v, enum fm_jfr_base base, bool is_unsigned)
+{
+    switch (base) {
+    case FM_JFR_CHAR:
+        return (int64_t)(uint16_t)v;
+    case FM_JFR_SHORT:
+        return is_unsigned ? (int64_t)(uint16_t)v : (int64_t)(int16_t)v;
+    case FM_JFR_INT:
+        return is_unsigned ? (int64_t)(uint32_t)v : (int64_t)(int32_t)v;
+    default:
+        return (int64_t)v;
+    }
+}
+
+/* Steps that are rare or long. */
+static void run_other(struct fm_jfr_reading *rd, const struct fm_jfr_step *step,
+                      struct fm_cursor *c, struct fm_jfr_event *event)
+{
+    uint8_t byte;
+    switch ((enum fm_jfr_op)step->op) {
+    case FM_JFR_OP_SKIP_VARINTS:
+        fm_jfr_skip_varints(c, step->n);
+        break;
+    case FM_JFR_OP_SKIP:
+        fm_jfr_skip_run(rd->chunk->meta.skip + step->first, step->n, c);
+        break;
+    case FM_JFR_OP_BOOLEAN:
+        fm_jfr_event_set(event, step->slot, fm_cursor_u8(c) != 0);
+        break;
+    case FM_JFR_OP_BYTE:
+        byte = fm_cursor_u8(c);
+        set_number(event, step, step->is_unsigned ? (int64_t)byte : (int64_t)(int8_t)byte);
+        break;
+    case FM_JFR_OP_STRING:
+        run_string(rd, step, c, event);
+        break;
+    default:
+        run_float(c, step, event);
+        break;
+    }
+}
+
 void fm_jfr_plan_run(struct fm_jfr_reading *rd, struct fm_jfr_plan *plan, struct fm_cursor *c,
                      struct fm_jfr_event *event)
 {
     struct fm_jfr_step *step = plan->step, *end = step + plan->n;
-    uint64_t key;
+    const unsigned char *p = c->p;
+    uint64_t v;
     int64_t ns;
     for (; step < end; step++) {
-        switch ((enum fm_jfr_op)step->op) {
-        case FM_JFR_OP_SKIP_VARINTS:
-            if (step->n == 1)
-                (void)fm_jfr_varint(c);
-            else
-                fm_jfr_skip_varints(c, step->n);
-            break;
-        case FM_JFR_OP_SKIP:
-            fm_jfr_skip_run(rd->chunk->meta.skip + step->first, step->n, c);
-            break;
-        case FM_JFR_OP_NS:
-            ns = read_number(c, (enum fm_jfr_base)step->base, step->is_unsigned);
+        if (step->op <= FM_JFR_OP_OTHER) {
+            if (step->op == FM_JFR_OP_SKIP_VARINTS && step->n == 1) {
+                (void)next_varint(c, &p);
+                continue;
+            }
+            c->p = p;
+            run_other(rd, step, c, event);
+            p = c->p;
+            continue;
+        }
+        v = next_varint(c, &p);
+        if (step->op == FM_JFR_OP_NS) {
+            ns = narrow(v, (enum fm_jfr_base)step->base, step->is_unsigned);
             if (fm_jfr_number_ns(&rd->chunk->clock, (enum fm_jfr_as)step->as, ns, &ns))
                 fm_jfr_event_set(event, step->slot, (uint64_t)ns);
-            break;
-        case FM_JFR_OP_BOOLEAN:
-            fm_jfr_event_set(event, step->slot, fm_cursor_u8(c) != 0);
-            break;
-        case FM_JFR_OP_BYTE:
-        case FM_JFR_OP_CHAR:
-        case FM_JFR_OP_SHORT:
-        case FM_JFR_OP_INT:
-        case FM_JFR_OP_LONG:
-            set_number(event, step, read_number(c, (enum fm_jfr_base)step->base,
-                                                step->is_unsigned));
-            break;
-        case FM_JFR_OP_FLOAT:
-        case FM_JFR_OP_DOUBLE:
-            run_float(c, step, event);
-            break;
-        case FM_JFR_OP_STRING:
-            run_string(rd, step, c, event);
-            break;
-        default:
-            key = fm_jfr_varint(c);
-            if (step->slot != FM_JFR_NO_SLOT)
-                run_key(rd, step, key, event);
+        } else if (step->op == FM_JFR_OP_INTEGER) {
+            set_number(event, step, narrow(v, (enum fm_jfr_base)step->base, step->is_unsigned));
+        } else {
+            const struct fm_jfr_seen *seen = &step->seen[v % FM_JFR_SEEN_KEYS];
+            if (FM_LIKELY(seen->has && seen->key == v))
+                fm_jfr_event_set(event, step->slot, seen->lane);
+            else if (step->slot != FM_JFR_NO_SLOT)
+                run_key(rd, step, v, event);
             if (step->sub != NULL)
-                run_struct(rd, step, key, event);
-            break;
+                run_struct(rd, step, v, event);
         }
     }
+    c->p = p;
 }

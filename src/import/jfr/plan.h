@@ -18,9 +18,10 @@
 
 enum fm_jfr_op {
     FM_JFR_OP_SKIP_VARINTS, FM_JFR_OP_SKIP, /* n varints; steps [first, first + n) of meta->skip */
-    FM_JFR_OP_BOOLEAN, FM_JFR_OP_BYTE, FM_JFR_OP_CHAR, FM_JFR_OP_SHORT, FM_JFR_OP_INT,
-    FM_JFR_OP_LONG, FM_JFR_OP_FLOAT, FM_JFR_OP_DOUBLE, FM_JFR_OP_STRING,
-    FM_JFR_OP_NS,                           /* a number whose `as` is a time or a span */
+    FM_JFR_OP_BOOLEAN, FM_JFR_OP_BYTE, FM_JFR_OP_FLOAT, FM_JFR_OP_DOUBLE, FM_JFR_OP_STRING,
+    FM_JFR_OP_OTHER = FM_JFR_OP_STRING,     /* those behind it begin with a varint */
+    FM_JFR_OP_INTEGER,                      /* char, short, int, long */
+    FM_JFR_OP_NS,                           /* one whose `as` is a time or a span */
     FM_JFR_OP_TEXT, FM_JFR_OP_CLASS, FM_JFR_OP_METHOD, FM_JFR_OP_THREAD, FM_JFR_OP_STACK,
     FM_JFR_OP_STRUCT                        /* a pool key whose value is read by `sub` */
 };

@@ -28,7 +28,7 @@ void fm_jfr_skip_varints(struct fm_cursor *c, uint64_t n)
     }
     while (n > 0 && c->end - c->p >= 9) {
         uint64_t ends = ~fm_jfr_load_le(c->p) & FM_JFR_HIGH;
-        unsigned found = (unsigned)__builtin_popcountll(ends);
+        unsigned found = (unsigned)((ends >> 7) * 0x0101010101010101u >> 56);
         if (FM_UNLIKELY(found == 0)) {
             c->p += 9;
             n--;

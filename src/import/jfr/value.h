@@ -38,27 +38,38 @@ static inline uint64_t fm_jfr_load_le(const unsigned char *p)
 
 uint64_t fm_jfr_varint_slow(struct fm_cursor *c);
 
-static inline uint64_t fm_jfr_varint(struct fm_cursor *c)
+/* A varint at *p, where 9 bytes may be read. */
+#define FM_JFR_VARINT_MAX 9
+static inline uint64_t fm_jfr_varint_at(const unsigned char **p)
 {
-    const unsigned char *p = c->p;
+    const unsigned char *from = *p;
     uint64_t w, end;
     unsigned bytes;
-    if (FM_UNLIKELY(c->end - p < 9))
-        return fm_jfr_varint_slow(c);
-    if (FM_LIKELY(p[0] < 0x80)) {
-        c->p = p + 1;
-        return p[0];
+    if (FM_LIKELY(from[0] < 0x80)) {
+        *p = from + 1;
+        return from[0];
     }
-    w = fm_jfr_load_le(p);
+    if (from[1] < 0x80) {
+        *p = from + 2;
+        return (from[0] & 0x7fu) | (uint64_t)from[1] << 7;
+    }
+    w = fm_jfr_load_le(from);
     end = ~w & FM_JFR_HIGH;
     bytes = end != 0 ? (unsigned)(__builtin_ctzll(end) / 8) + 1 : 9;
-    c->p = p + bytes;
+    *p = from + bytes;
     w &= end != 0 ? end ^ (end - 1) : UINT64_MAX;
     w &= ~FM_JFR_HIGH;
     w = (w & 0x007f007f007f007fu) | (w & 0x7f007f007f007f00u) >> 1;
     w = (w & 0x00003fff00003fffu) | (w & 0x3fff00003fff0000u) >> 2;
     w = (w & 0x0fffffffu) | (w & 0x0fffffff00000000u) >> 4;
-    return bytes == 9 ? w | (uint64_t)p[8] << 56 : w;
+    return bytes == 9 ? w | (uint64_t)from[8] << 56 : w;
+}
+
+static inline uint64_t fm_jfr_varint(struct fm_cursor *c)
+{
+    if (FM_LIKELY(c->end - c->p >= FM_JFR_VARINT_MAX))
+        return fm_jfr_varint_at(&c->p);
+    return fm_jfr_varint_slow(c);
 }
 
 /* Moves behind n varints. */
