@@ -13,6 +13,7 @@
  *   samples.txt   process;thread;frames W NS    event samples: weight, time to the next
  *   heap.txt      frames BYTES                  event heap
  *   async.txt     name TAB cat TAB N TAB NS     finished async spans
+ *   links         launches and flows, against counts in the table below
  *   summary.json  counts; where each is found in the store stands in summary() below
  *
  * Times of legacy samples are differences of rounded times here, of exact ones there: 1 ns a sample
@@ -671,6 +672,8 @@ static void account_facts(struct read *r, struct facts *f)
             break;
         if (strcmp(name, "kind") == 0)
             kind = value;
+        else if (strcmp(name, "chrome.overlap_ns") == 0)
+            put_fact(f, "partial_overlap_ns", value, strlen(value));
         else if (strcmp(name, "profiles") == 0)
             put_fact(f, "v8_profiles", value, strlen(value));
     }
@@ -777,6 +780,48 @@ static void check_summary(struct read *r, const char *dir, const char *name, str
     all_ok &= differ == 0;
 }
 
+/* ----------------------------------------------------------------------- links */
+
+/* Counted in the files with jq: device events whose correlation a runtime call has, and flow ends
+ * with a beginning of the same category, name and id. */
+static const struct {
+    const char *name;
+    size_t launches, flows;
+} links[] = {
+    {"kineto/alexnet-cuda.json.gz", 139, 139},
+    {"kineto/backward_thread.json", 1, 0},
+    {"kineto/cpu-2467.json.gz", 0, 0},
+    {"kineto/event-sync-multi-stream.json.gz", 11, 8},
+    {"kineto/mi250-rocm6.json.gz", 16, 20},
+    {"kineto/mtia-inference.json.gz", 991, 1166},
+    {"kineto/ns-resolution.json.gz", 6095, 7000},
+    {"kineto/rank0-108k.json.gz", 6875, 6875},
+    {"kineto/sampled-rank0.json.gz", 1204, 0},
+    {"kineto/triton.json.gz", 1, 1},
+    {"scale/kineto-216k.json.gz", 22290, 22290},
+};
+
+static void check_links(const struct fm_store *store, const char *name)
+{
+    size_t n, launches = 0, flows = 0, i = 0;
+    const struct fm_link *link = fm_store_links(store, &n);
+    while (i < FM_COUNT(links) && strcmp(links[i].name, name) != 0)
+        i++;
+    if (i == FM_COUNT(links))
+        return;
+    for (size_t k = 0; k < n; k++) {
+        launches += link[k].kind == FM_LINK_LAUNCH;
+        flows += link[k].kind == FM_LINK_FLOW;
+    }
+    if (launches == links[i].launches && flows == links[i].flows) {
+        printf("ok %u - %s links\n", ++tests, name);
+        return;
+    }
+    printf("not ok %u - %s links\n# got %zu launches and %zu flows, want %zu and %zu\n", ++tests,
+           name, launches, flows, links[i].launches, links[i].flows);
+    all_ok = false;
+}
+
 /* ------------------------------------------------------------------- one file */
 
 static bool open_read(struct read *r, struct fm_ctx *ctx, struct fm_store *store)
@@ -820,8 +865,10 @@ static void check_store(struct fm_ctx *ctx, struct fm_store *store, const char *
         check_kind(&r, dir, name, "samples", 2, &samples);
     check_kind(&r, dir, name, "heap", 1, &heap);
     check_kind(&r, dir, name, "async", 2, &f.async);
-    if (dir[0] != '\0')
+    if (dir[0] != '\0') {
         check_summary(&r, dir, name, &got);
+        check_links(store, name);
+    }
     for (size_t i = 0; dir[0] == '\0' && i < got.n; i++)
         printf("summary: %s %s\n", got.v[i].key, got.v[i].text);
     fm_map_release(&f.span_threads);

@@ -1,6 +1,6 @@
 /*
- * links.c - links at the seal: rows with equal keys are joined, then all links sorted by (kind,
- * from) in the order they were made.
+ * links.c - links at the seal: rows of a source with equal keys are joined, then all links sorted by
+ * (kind, from) in the order they were made.
  *
  *     keys:  FROM 7 row 3,  TO 7 row 9,  FROM 8 row 4     ->   link 3 -> 9;  8 is unmatched
  */
@@ -28,6 +28,14 @@ static void unmatched(struct fm_builder *b, uint64_t row)
     fm_diag_add(&b->store->t.source[source].diags, FM_DIAG_LINK_UNMATCHED, FM_NO_OFFSET, 1);
 }
 
+/* Keys of two sources are two keys: numbers that each of several files begins anew. */
+static uint64_t key_of(const struct fm_store *s, const struct fm_link_key *key)
+{
+    uint32_t source = s->segment[fm_segment_of(s, key->row)].source;
+
+    return fm_mix(fm_mix(0x9ae16a3b2f90404fu, source), key->key);
+}
+
 static bool join_kind(struct fm_builder *b, struct fm_map *map, uint8_t kind)
 {
     const struct fm_link_key *key = b->key;
@@ -38,7 +46,7 @@ static bool join_kind(struct fm_builder *b, struct fm_map *map, uint8_t kind)
         bool fresh;
         if (key[i].kind != kind || key[i].side != FM_SIDE_TO)
             continue;
-        row = fm_map_put(map, key[i].key, &fresh);
+        row = fm_map_put(map, key_of(b->store, &key[i]), &fresh);
         if (row == NULL)
             return false;
         if (fresh)
@@ -48,7 +56,7 @@ static bool join_kind(struct fm_builder *b, struct fm_map *map, uint8_t kind)
         uint64_t *row;
         if (key[i].kind != kind || key[i].side != FM_SIDE_FROM)
             continue;
-        row = fm_map_find(map, key[i].key);
+        row = fm_map_find(map, key_of(b->store, &key[i]));
         if (row == NULL) {
             unmatched(b, key[i].row);
             continue;
@@ -59,7 +67,7 @@ static bool join_kind(struct fm_builder *b, struct fm_map *map, uint8_t kind)
     for (size_t i = 0; i < b->keys; i++) {
         if (key[i].kind != kind || key[i].side != FM_SIDE_TO)
             continue;
-        if ((*fm_map_find(map, key[i].key) & MET) == 0)
+        if ((*fm_map_find(map, key_of(b->store, &key[i])) & MET) == 0)
             unmatched(b, key[i].row);
     }
     return fm_builder_ok(b);

@@ -378,6 +378,9 @@ START_TEST(links_are_sorted_and_joined)
     fm_builder_link_key(b, FM_LINK_LAUNCH, FM_SIDE_FROM, 7, 29);
     fm_builder_link_key(b, FM_LINK_LAUNCH, FM_SIDE_FROM, 8, 31);    /* nobody's */
     fm_builder_link_key(b, FM_LINK_FLOW, FM_SIDE_TO, 8, 32);        /* another kind */
+    fm_builder_source(b, "other", "test");
+    fill(b, e, 10, 0);
+    fm_builder_link_key(b, FM_LINK_LAUNCH, FM_SIDE_FROM, 7, 101);   /* of another source */
     s = seal(b);
     l = fm_store_links(s, &n);
     ck_assert_uint_eq(n, 5);

@@ -6,7 +6,8 @@
  *     bind_id               on X and B: flow_out begins, flow_in ends, both is a step
  *
  * A point knows its key and time; the sweep finds its span, and the span's row is filled in when
- * it is made. At the end neighbours of a key are linked, in order of time and place in the file.
+ * it is made. At the end steps and ends are linked to what comes before them in order of time and
+ * place in the file.
  */
 #include "import/chrome/chrome.h"
 #include "import/chrome/span.h"
@@ -134,6 +135,12 @@ void fm_chrome_flow_bound(struct fm_chrome *c, uint64_t point, uint64_t row)
     c->flow->point[point].row = row;
 }
 
+/* At one time beginnings come first: clocks of a device and of a cpu meet at best to the us. */
+static int rank(char phase)
+{
+    return phase == 's' ? 0 : phase == 't' ? 1 : 2;
+}
+
 static int by_key(const void *a, const void *b)
 {
     const struct point *x = a, *y = b;
@@ -143,23 +150,42 @@ static int by_key(const void *a, const void *b)
         return x->ts < y->ts ? -1 : 1;
     if (x->ps != y->ps)
         return x->ps < y->ps ? -1 : 1;
+    if (rank(x->phase) != rank(y->phase))
+        return rank(x->phase) < rank(y->phase) ? -1 : 1;
     return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* Points [from, to) of one key: each t and f is linked to the s or t before it; an end that clocks put
+ * before its beginning, to the first s. */
+static void link_key(struct fm_chrome *c, const struct point *from, const struct point *to)
+{
+    const struct point *begin = NULL, *first = from;
+    while (first < to && first->phase != 's')
+        first++;
+    for (; from < to; from++) {
+        const struct point *by = begin != NULL ? begin : first < to ? first : NULL;
+        if (from->phase != 's' && by != NULL && from->row != UINT64_MAX && by->row != UINT64_MAX &&
+            from->row != by->row)
+            fm_builder_link(c->builder, FM_LINK_FLOW, by->row, FM_LINK_ROW, from->row);
+        if (from->phase != 'f')
+            begin = from;
+    }
 }
 
 bool fm_chrome_flow_finish(struct fm_chrome *c)
 {
     struct fm_chrome_flow *f = c->flow;
     uint64_t lost = 0;
+    size_t from = 0;
     if (!f || f->points == 0)
         return true;
     qsort(f->point, f->points, sizeof *f->point, by_key);
     for (size_t i = 0; i < f->points; i++) {
-        const struct point *from = &f->point[i], *to = from + 1;
-        lost += from->row == UINT64_MAX;
-        if (i + 1 == f->points || from->key != to->key || from->phase == 'f' || to->phase == 's' ||
-            from->row == UINT64_MAX || to->row == UINT64_MAX || from->row == to->row)
+        lost += f->point[i].row == UINT64_MAX;
+        if (i + 1 < f->points && f->point[i + 1].key == f->point[i].key)
             continue;
-        fm_builder_link(c->builder, FM_LINK_FLOW, from->row, FM_LINK_ROW, to->row);
+        link_key(c, &f->point[from], &f->point[i + 1]);
+        from = i + 1;
     }
     if (lost)
         fm_builder_diag(c->builder, FM_DIAG_CHROME_FLOW, FM_NO_OFFSET, lost);

@@ -223,8 +223,10 @@ static void enter(struct sweep *w, uint32_t i)
     set_path(w, &one, outer);
     r->node = one.node;
     r->self = 0;
-    if (r->end <= r->start)
-        return;                        /* no time, never open */
+    if (r->end <= r->start) {
+        w->ended = i + 1;              /* no time, never open; flows of this time are its */
+        return;
+    }
     uint32_t slot = new_slot(w);
     if (!slot)
         return;
