@@ -212,8 +212,8 @@ void fm_row_patch(struct fm_builder *builder, uint64_t row, fm_column col, uint6
 
 void fm_builder_link(struct fm_builder *builder, enum fm_link_kind kind, uint64_t from,
                      enum fm_link_target target, uint64_t to);
-/* Rows of one source with equal keys are joined at the seal: every `from` row to the `to` row with its
- * key (the first of equal ones). Unmatched sides are counted as FM_DIAG_LINK_UNMATCHED. */
+/* Rows of one source with equal keys are joined at the seal: every `from` row to the `to` row with
+ * its key (the first of equal ones). Unmatched sides are counted as FM_DIAG_LINK_UNMATCHED. */
 enum fm_link_side { FM_SIDE_FROM, FM_SIDE_TO };
 void fm_builder_link_key(struct fm_builder *builder, enum fm_link_kind kind,
                          enum fm_link_side side, uint64_t key, uint64_t row);

@@ -1,6 +1,6 @@
 /*
- * links.c - links at the seal: rows of a source with equal keys are joined, then all links sorted by
- * (kind, from) in the order they were made.
+ * links.c - links at the seal: rows of a source with equal keys are joined, then all links sorted
+ * by (kind, from) in the order they were made.
  *
  *     keys:  FROM 7 row 3,  TO 7 row 9,  FROM 8 row 4     ->   link 3 -> 9;  8 is unmatched
  */

@@ -155,8 +155,8 @@ static int by_key(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Points [from, to) of one key: each t and f is linked to the s or t before it; an end that clocks put
- * before its beginning, to the first s. */
+/* Points [from, to) of one key: each t and f is linked to the s or t before it; an end that clocks
+ * put before its beginning, to the first s. */
 static void link_key(struct fm_chrome *c, const struct point *from, const struct point *to)
 {
     const struct point *begin = NULL, *first = from;
@@ -164,8 +164,8 @@ static void link_key(struct fm_chrome *c, const struct point *from, const struct
         first++;
     for (; from < to; from++) {
         const struct point *by = begin != NULL ? begin : first < to ? first : NULL;
-        if (from->phase != 's' && by != NULL && from->row != UINT64_MAX && by->row != UINT64_MAX &&
-            from->row != by->row)
+        if (from->phase != 's' && by != NULL && from->row != UINT64_MAX &&
+            by->row != UINT64_MAX && from->row != by->row)
             fm_builder_link(c->builder, FM_LINK_FLOW, by->row, FM_LINK_ROW, from->row);
         if (from->phase != 'f')
             begin = from;
