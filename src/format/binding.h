@@ -33,7 +33,8 @@ struct fm_ready {
 struct fm_bound_rule {
     const struct fm_rule *rule;
     const struct fm_expr *when;    /* NULL: always (or decided at the declaration) */
-    uint32_t event;                /* FM_NONE: its name is computed for each row */
+    uint32_t event;                /* FM_NONE: its name is computed for each row, or … */
+    bool late;                     /* … made with the first row: `when` may never hold */
     const char *metric;            /* NULL: the name */
     fm_str unit;                   /* of computed events */
     bool unit_computed;

@@ -433,6 +433,8 @@ static uint64_t add_row(struct fm_eval *e, struct fm_bound_rule *r)
         event = computed_event(e, r);
         if (event == FM_NONE)
             return UINT64_MAX;
+        if (r->late)
+            r->event = event;
     }
     if (b->accounts)
         count_in(e, r->rule);

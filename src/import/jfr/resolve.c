@@ -380,10 +380,8 @@ static bool own_stack(struct fm_jfr_resolver *r, uint64_t key, fm_node *node)
     struct fm_jfr_entry *entry = fm_jfr_pool_find(&r->chunk->pools, class, key);
     if (entry == NULL)
         return false;
-    if (entry->cache == FM_NONE) {
-        fm_node made = read_stack(r, entry);
-        entry->cache = made != FM_NODE_ROOT ? made : fm_jfr_no_stack(r->feed, FM_JFR_NO_STACK);
-    }
+    if (entry->cache == FM_NONE)
+        entry->cache = read_stack(r, entry);   /* may have no frames: a stack all the same */
     *node = entry->cache;
     return true;
 }

@@ -83,11 +83,15 @@ struct reader {
     int64_t wall;
 };
 
-enum { SET_PERIOD, SET_NATIVE, SET_THROTTLE, SET_INTERVAL, SET_WALL, SET_EVENT, SETTINGS };
+enum {
+    SET_PERIOD, SET_NATIVE, SET_THROTTLE, SET_INTERVAL, SET_WALL, SET_EVENT, SET_DATADOG_CPU,
+    SET_DATADOG_WALL, SETTINGS
+};
 static const char *const setting[SETTINGS][2] = {
     {"jdk.ExecutionSample", "period"}, {"jdk.NativeMethodSample", "period"},
     {"jdk.CPUTimeSample", "throttle"}, {"jdk.ExecutionSample", "interval"},
-    {"jdk.ExecutionSample", "wall"}, {"jdk.ActiveRecording", "event"}};
+    {"jdk.ExecutionSample", "wall"}, {"jdk.ActiveRecording", "event"},
+    {"datadog.ExecutionSample", "interval"}, {"datadog.MethodSample", "interval"}};
 
 /* "20 ms", "10ms"; 0 for anything else ("500/s", "everyChunk"). */
 static uint64_t period_of(const char *s, size_t n)
@@ -131,6 +135,12 @@ static void take_setting(struct reader *r, int which, const char *s, size_t n)
             r->has_wall = v >= 0;
             r->wall = v;
         }
+        break;
+    case SET_DATADOG_CPU:
+        (void)fm_text_u64(s, n, &p->datadog_cpu);
+        break;
+    case SET_DATADOG_WALL:
+        (void)fm_text_u64(s, n, &p->datadog_wall);
         break;
     default:
         n = FM_MIN(n, sizeof p->profiled - 1);
@@ -287,14 +297,16 @@ void fm_jfr_extra_for(const struct fm_jfr_chunk *chunk, const char *class_name,
     extra->wall_period = p->wall;
     if (p->profiled[0] != '\0')
         extra->profiled = p->profiled;
-    if (strcmp(class_name, "jdk.ExecutionSample") == 0 ||
-        strcmp(class_name, "datadog.ExecutionSample") == 0)
+    if (strcmp(class_name, "jdk.ExecutionSample") == 0)
         extra->period = p->execution;
+    else if (strcmp(class_name, "datadog.ExecutionSample") == 0)
+        extra->period = p->datadog_cpu;
+    else if (strcmp(class_name, "datadog.MethodSample") == 0)
+        extra->period = p->datadog_wall;
     else if (strcmp(class_name, "jdk.NativeMethodSample") == 0)
         extra->period = p->native_method;
     else if (strcmp(class_name, "jdk.CPUTimeSample") == 0)
         extra->period = p->cpu_time;
-    else if (strcmp(class_name, "profiler.WallClockSample") == 0 ||
-             strcmp(class_name, "datadog.MethodSample") == 0)
+    else if (strcmp(class_name, "profiler.WallClockSample") == 0)
         extra->period = p->wall;
 }

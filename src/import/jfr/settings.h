@@ -8,6 +8,7 @@
  *     async-profiler   jdk.ExecutionSample    interval ns, 0 = 10 ms
  *                                             wall     ns, 0 = 50 ms, negative = off
  *                      jdk.ActiveRecording    event    cpu, ctimer, wall, cycles, a method …
+ *     Datadog          datadog.ExecutionSample, datadog.MethodSample   interval ns
  *
  * Later chunks of a rotated recording have no settings: those of the last chunk of the same writer
  * hold on.
@@ -22,6 +23,7 @@ struct fm_jfr_chunk;
 struct fm_jfr_periods {
     bool given;                 /* any setting was read */
     uint64_t execution, native_method, cpu_time, wall; /* ns, 0 unknown */
+    uint64_t datadog_cpu, datadog_wall;
     char profiled[64];          /* async-profiler's `event`, "" unknown */
 };
 
