@@ -559,11 +559,12 @@ static bool copy_class(struct binder *w, const char *name, const struct fm_field
             return false;
     }
     c->fields = n;
-    for (size_t i = 0; i < m->names; i++) {
+    for (size_t i = 0; i < m->names; i++)
         c->index[i] = FM_NO_FIELD;
-        for (size_t k = 0; k < n && c->index[i] == FM_NO_FIELD; k++)
-            if (strcmp(m->field_name[i], field[k].name) == 0)
-                c->index[i] = (uint16_t)k;
+    for (size_t k = 0; k < n; k++) {
+        uint32_t i = fm_mapping_name_find(m, field[k].name);
+        if (i != UINT32_MAX && c->index[i] == FM_NO_FIELD)
+            c->index[i] = (uint16_t)k;
     }
     c->name_str = fm_builder_str(b->builder, name, strlen(name));
     return true;

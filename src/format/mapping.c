@@ -13,6 +13,9 @@
 
 #include <stdlib.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 /* ------------------------------------------------------------------ pieces */
 
 void *fm_rules_array(struct fm_rules_parser *p, size_t n, size_t size)
@@ -73,16 +76,43 @@ bool fm_rules_u32(struct fm_rules_parser *p, const struct fm_yaml_node *map, con
     return false;
 }
 
+static uint64_t name_hash(const char *name, unsigned salt)
+{
+    return XXH3_64bits_withSeed(name, strlen(name), salt);
+}
+
+/* Two names of one hash take turns: the second one has the next salt. */
+uint32_t fm_mapping_name_find(const struct fm_mapping *m, const char *name)
+{
+    const uint64_t *at;
+    for (unsigned salt = 0; (at = fm_map_find(&m->name_at, name_hash(name, salt))) != NULL; salt++)
+        if (strcmp(m->field_name[*at - 1], name) == 0)
+            return (uint32_t)(*at - 1);
+    return UINT32_MAX;
+}
+
+static bool add_name(struct fm_mapping *m, const char *name)
+{
+    bool fresh = false;
+    for (unsigned salt = 0; !fresh; salt++) {
+        uint64_t *at = fm_map_put(&m->name_at, name_hash(name, salt), &fresh);
+        if (at == NULL)
+            return false;
+        if (fresh)
+            *at = m->names + 1;
+    }
+    return true;
+}
+
 uint32_t fm_rules_name(struct fm_rules_parser *p, const char *name)
 {
     struct fm_mapping *m = p->m;
-    for (size_t i = 0; i < m->names; i++)
-        if (strcmp(m->field_name[i], name) == 0)
-            return (uint32_t)i;
-    if (m->names == FM_MAPPING_NAMES)
-        return UINT32_MAX;
+    uint32_t found = fm_mapping_name_find(m, name);
+    if (found != UINT32_MAX || m->names == FM_MAPPING_NAMES)
+        return found;
     if (!fm_grow(m->mem, (void **)&m->field_name, &m->names_cap, m->names + 1,
-                 sizeof *m->field_name)) {
+                 sizeof *m->field_name) ||
+        !add_name(m, name)) {
         p->nomem = true;
         return UINT32_MAX;
     }
@@ -586,6 +616,7 @@ static enum fm_status load(struct fm_ctx *ctx, const char *path, const char *tex
         return fm_error_nomem(err);
     m->mem = &ctx->mem;
     fm_arena_init(&m->arena, m->mem);
+    fm_map_init(&m->name_at, m->mem);
     struct fm_rules_parser p = {.m = m, .log = log};
     p.names = (struct fm_expr_names){.user = &p, .name = resolve_name, .call = resolve_call};
     enum fm_status status = text ? fm_yaml_parse(&m->arena, path, text, n, &m->file, log)
@@ -651,6 +682,7 @@ void fm_mapping_free(struct fm_mapping *m)
         fm_pattern_free(m->pattern[i]);
     if (m->pattern)
         fm_mem_free(m->mem, m->pattern, m->patterns_cap * sizeof(*m->pattern));
+    fm_map_release(&m->name_at);
     if (m->field_name)
         fm_mem_free(m->mem, m->field_name, m->names_cap * sizeof *m->field_name);
     fm_arena_release(&m->arena);

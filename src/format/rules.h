@@ -135,6 +135,7 @@ struct fm_mapping {
     size_t rules;
     const char **field_name;       /* names that expressions use */
     size_t names, names_cap;
+    struct fm_map name_at;         /* hash of a name -> its number + 1 */
     struct fm_dict *dict;
     size_t dicts;
     struct fm_constant *constant;
@@ -176,6 +177,8 @@ struct fm_pattern *fm_rules_pattern(struct fm_rules_parser *p, const struct fm_y
                                     bool regex);
 /* Number of a name in field_name[]; UINT32_MAX on too many or no memory. */
 uint32_t fm_rules_name(struct fm_rules_parser *p, const char *name);
+/* The same of a name that is there; UINT32_MAX: it is not. */
+uint32_t fm_mapping_name_find(const struct fm_mapping *m, const char *name);
 /* A scalar's text; logs an error for lists and maps (NULL then). */
 const char *fm_rules_text(struct fm_rules_parser *p, const struct fm_yaml_node *node,
                           const char *what);
