@@ -183,6 +183,8 @@ static uint64_t stack_of_values(const struct jx *x, const struct jx_event *e)
     if (e->stack >= x->stacks)
         return 0;
     s = &x->stack[e->stack];
+    if (s->frames == 0 && !s->truncated)
+        return 0;
     for (size_t i = 0; i < s->frames; i++) {
         frame_of_values(&s->frame[i], &w);
         h = hash_frame(h, &w);
@@ -310,13 +312,62 @@ static bool is_row_type(const struct fm_store *store, const char *type)
     return fm_store_event_find(store, type) != FM_NONE;
 }
 
-static void items_of_values(const struct fm_store *store, const struct jx *x, struct items *items)
+/* Events of version 0.9 are rows under the names that later versions have for them. */
+static const char *row_type(const char *type)
+{
+    static const char *const old[][2] = {
+        {"jvm/vm/prof/execution_sample", "jdk.ExecutionSample"},
+        {"jvm/java/object_alloc_in_new_TLAB", "jdk.ObjectAllocationInNewTLAB"},
+        {"jvm/java/object_alloc_outside_TLAB", "jdk.ObjectAllocationOutsideTLAB"},
+        {"jvm/java/thread_park", "jdk.ThreadPark"},
+        {"jvm/java/monitor_enter", "jdk.JavaMonitorEnter"},
+        {"jvm/java/monitor_wait", "jdk.JavaMonitorWait"},
+        {"jvm/java/thread_sleep", "jdk.ThreadSleep"},
+        {"jdk/java/file_read", "jdk.FileRead"},
+        {"jdk/java/file_write", "jdk.FileWrite"},
+        {"jdk/java/socket_read", "jdk.SocketRead"},
+        {"jdk/java/socket_write", "jdk.SocketWrite"},
+        {"jvm/java/socket_read", "jdk.SocketRead"},
+        {"jdk/java/exception_throw", "jdk.JavaExceptionThrow"},
+        {"jdk/java/error_throw", "jdk.JavaErrorThrow"},
+        {"jdk/java/statistics/throwables", "jdk.ExceptionStatistics"},
+        {"jvm/java/statistics/threads", "jdk.JavaThreadStatistics"},
+        {"jvm/java/statistics/class_loading", "jdk.ClassLoadingStatistics"},
+        {"jvm/java/statistics/thread_allocation", "jdk.ThreadAllocationStatistics"},
+        {"jvm/vm/gc/collector/garbage_collection", "jdk.GarbageCollection"},
+        {"jvm/vm/gc/garbage_collection", "jdk.GarbageCollection"},
+        {"jvm/vm/gc/phases/pause", "jdk.GCPhasePause"},
+        {"jvm/vm/gc/phases/stopped", "jdk.GCPhasePause"},
+        {"jvm/vm/gc/phases/concurrent", "jdk.GCPhaseConcurrent"},
+        {"jvm/vm/gc/phases_sublevels/level_1/stopped", "jdk.GCPhasePauseLevel1"},
+        {"jvm/vm/gc/phases_sublevels/level_2/stopped", "jdk.GCPhasePauseLevel2"},
+        {"jvm/vm/compiler/compilation", "jdk.Compilation"},
+        {"jvm/vm/compiler/opt_compile", "jdk.Compilation"},
+        {"jvm/vm/compiler/jit_compile", "jdk.Compilation"},
+        {"jvm/vm/runtime/execute_vm_operation", "jdk.ExecuteVMOperation"},
+        {"jvm/os/processor/cpu_load", "jdk.CPULoad"},
+        {"jvm/os/cpu_load", "jdk.CPULoad"},
+        {"jvm/os/processor/context_switch_rate", "jdk.ThreadContextSwitchRate"},
+        {"jvm/os/context_switch_rate", "jdk.ThreadContextSwitchRate"},
+        {"jvm/os/memory/physical_memory", "jdk.PhysicalMemory"},
+        {"jvm/os/physical_memory", "jdk.PhysicalMemory"},
+    };
+    const char *path = strncmp(type, "jrockit/", 8) == 0 ? type + 8 : type;
+
+    for (size_t i = 0; i < FM_COUNT(old); i++)
+        if (strcmp(path, old[i][0]) == 0)
+            return old[i][1];
+    return type;
+}
+
+static void items_of_values(const struct fm_store *store, struct jx *x, struct items *items)
 {
     items->v = calloc(x->events + 1, sizeof *items->v);
     items->n = 0;
     for (size_t i = 0; i < x->events; i++) {
-        const struct jx_event *e = &x->event[i];
+        struct jx_event *e = &x->event[i];
         struct item *it = &items->v[items->n];
+        e->type = row_type(e->type);
         if (!is_row_type(store, e->type))
             continue;
         it->type = e->type;
@@ -369,7 +420,7 @@ static void items_of_store(struct fm_store *store, struct items *items)
     free(known);
 }
 
-static void check_rows(struct fm_store *store, const struct jx *x, const char *name)
+static void check_rows(struct fm_store *store, struct jx *x, const char *name)
 {
     struct items ours, right;
     size_t i = 0, k = 0, wrong = 0;

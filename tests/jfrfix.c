@@ -24,6 +24,7 @@ const char jfr_pools_text[] =
 
 #define STACK1 "app/Work.main:10i;app/Work.run:20i;app/Work.leaf:30j"
 #define STACK2 "app/Work.main:11i;app/Work.run:21n"
+#define OLD_STACK "app/Work.main:10i;app/Work.run:20j"
 
 static void begin(struct jfr *g, unsigned major, unsigned minor)
 {
@@ -456,9 +457,20 @@ const struct jfr_fixture jfr_fixtures[] = {
      "acme.Sample 1000000050 w1 os-2 " STACK1 "\n" SMALL_ROWS, 4, 0, NULL},
     {"in-progress", in_progress, JFR_DAMAGED, NULL, 3, 0, NULL},
     {"killed", killed, JFR_DAMAGED, NULL, 3, 0, NULL},
-    {"0.9-hotspot", jfr_09_hotspot, JFR_WHOLE, NULL, 4, 0, NULL},
-    {"0.9-reused-keys", jfr_09_reused_keys, JFR_WHOLE, NULL, 4, 0, NULL},
-    {"0.9-two-chunks", jfr_09_two_chunks, JFR_WHOLE, NULL, 2, 0, NULL},
+    {"0.9-hotspot", jfr_09_hotspot, JFR_WHOLE,
+     "jdk.ExecutionSample 2000000000 w1 main " OLD_STACK "\n"
+     "jdk.JavaMonitorEnter 1000000100+2000 w2000 main " OLD_STACK " class=byte[]\n"
+     "jdk.ObjectAllocationInNewTLAB 1000000100 w4096 gr\303\266\303\237e " OLD_STACK
+     " class=byte[]\n"
+     "jvm/acme/sample 1000000000+1000 w1000 main " OLD_STACK "\n", 4, 0, NULL},
+    {"0.9-reused-keys", jfr_09_reused_keys, JFR_WHOLE,
+     "jdk.ExecutionSample 1000000500 w1 main " OLD_STACK "\n"
+     "jdk.ExecutionSample 1000000900 w1 main " OLD_STACK "\n"
+     "jdk.ExecutionSample 1000001000 w1 main " OLD_STACK "\n"
+     "jdk.ExecutionSample 1000001001 w1 second app/Work.main:99j\n", 4, 0, NULL},
+    {"0.9-two-chunks", jfr_09_two_chunks, JFR_WHOLE,
+     "jdk.ExecutionSample 1000000100 w1 main " OLD_STACK "\n"
+     "jdk.ExecutionSample 2001000000 w1 gr\303\266\303\237e " OLD_STACK "\n", 2, 0, NULL},
     {NULL, NULL, 0, NULL, 0, 0, NULL},
 };
 

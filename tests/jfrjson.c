@@ -100,6 +100,18 @@ static bool key_is(const struct parse *p, const char *name)
 
 /* ------------------------------------------------------------------- tables */
 
+/* Types of version 0.9 without what all of a vendor's begin with. */
+static const char *type_name(const struct parse *p, const char *s)
+{
+    static const char *const vendor[] = {"http://www.oracle.com/hotspot/",
+                                         "http://www.oracle.com/"};
+
+    for (size_t i = 0; p->x->old && s != NULL && i < 2; i++)
+        if (strncmp(s, vendor[i], strlen(vendor[i])) == 0)
+            return s + strlen(vendor[i]);
+    return s;
+}
+
 static void counts(struct parse *p)
 {
     struct jx *x = p->x;
@@ -108,7 +120,7 @@ static void counts(struct parse *p)
     while (fm_json_next(&p->j) == FM_JSON_KEY) {
         enum fm_json_token t;
         x->count = grow(p, x->count, x->counts, sizeof *x->count);
-        x->count[x->counts].type = string(p);
+        x->count[x->counts].type = type_name(p, string(p));
         t = fm_json_next(&p->j);
         if (t == FM_JSON_ARRAY) {
             x->count[x->counts].events = (uint64_t)next_number(p);
@@ -233,7 +245,7 @@ static void field(struct parse *p, struct jx_event *e)
     int64_t v;
 
     if (key_is(p, "event")) {
-        e->type = text_of(p, fm_json_next(&p->j));
+        e->type = type_name(p, text_of(p, fm_json_next(&p->j)));
     } else if (key_is(p, "start")) {
         e->start = next_number(p);
     } else if (key_is(p, "end")) { /* version 0.9: behind start, if that is there */
@@ -252,7 +264,8 @@ static void field(struct parse *p, struct jx_event *e)
         text_field(p, &e->thread_name);
     } else if (key_is(p, "sampledThread")) {
         text_field(p, &e->thread_name);
-    } else if (key_is(p, "stackTrace") || (key_is(p, "stack") && p->x->old)) {
+    } else if (key_is(p, "stackTrace") || (key_is(p, "stack") && p->x->old) ||
+               (key_is(p, "stacktrace") && e->type != NULL && strstr(e->type, "/prof/") != NULL)) {
         e->stack = place(p, fm_json_next(&p->j));
     } else if (is_class(p)) {
         e->has_class = true;

@@ -77,7 +77,7 @@ static char kind_letter(unsigned kind)
 
 static void add_stack(struct text *t, struct fm_store *store, uint32_t node)
 {
-    static const struct fm_names names = {FM_NAMES_FOLDMILL, false, false, false};
+    static const struct fm_names names = {.style = FM_NAMES_FOLDMILL};
     fm_frame frame[64];
     size_t n = store_row_frames(store, node, frame, 64);
     char end[32];

@@ -10,7 +10,7 @@
  * A checkpoint may hold a copy of its chunk's header (jdk.types.ChunkHeader): a header found by
  * seeking only counts when its metadata event is where it says.
  */
-#include "import/jfr/chunk.h"
+#include "import/jfr/v0.h"
 
 #include "util/error.h"
 
@@ -163,7 +163,12 @@ static enum fm_status confirmed(struct fm_jfr_scan *scan, uint64_t at, bool *ok,
     uint64_t size, type, meta;
     size_t got;
     enum fm_status status = read_header_at(scan, at, &h, ok, err);
-    if (!*ok)
+    if (status == FM_OK && !*ok) {
+        status = fm_jfr_v0_scan(scan->import->input, at, scan->size, &h, ok, &meta, err);
+        *ok = *ok && meta <= scan->size;
+        return status;
+    }
+    if (status != FM_OK)
         return status;
     *ok = false;
     meta = h.metadata != 0 ? h.metadata : FM_JFR_HEADER;
@@ -300,12 +305,55 @@ static enum fm_status no_chunk(struct fm_jfr_scan *scan, struct fm_error *err)
     return fm_error_at(err, FM_FORMAT, name, 8, "header: impossible size or ticks per second");
 }
 
+/* A chunk of 1.x or 2.x, by what its header tells. */
+static enum fm_status take_chunk(struct fm_jfr_scan *scan, struct fm_jfr_chunk *chunk,
+                                 struct fm_error *err)
+{
+    const struct fm_jfr_header *h = &chunk->h;
+    uint64_t end = fm_add_sat_u64(scan->at, h->size);
+    enum fm_status status = FM_OK;
+    bool ok;
+    if (h->state != 0)
+        chunk->fault = FM_JFR_BEING_WRITTEN;
+    else if (h->size == NEVER_FINISHED && h->metadata == 0 && h->checkpoint == 0)
+        chunk->fault = FM_JFR_NEVER_FINISHED;
+    ok = h->size >= FM_JFR_HEADER && end <= scan->size && chunk->fault != FM_JFR_NEVER_FINISHED;
+    if (ok && end < scan->size)
+        status = has_magic(scan, end, &ok, err);
+    if (status != FM_OK)
+        return status;
+    if (!ok)
+        return end_broken(scan, chunk, err);
+    chunk->end = scan->at = end;
+    return FM_OK;
+}
+
+/* A chunk of 0.9 that ends at `end`, as far as its header and metadata tell. */
+static enum fm_status take_v0(struct fm_jfr_scan *scan, struct fm_jfr_chunk *chunk, uint64_t end,
+                              struct fm_error *err)
+{
+    enum fm_status status = FM_OK;
+    uint64_t next = end;
+    bool ok = true;
+    if (end > scan->size)
+        chunk->fault = end == UINT64_MAX && chunk->h.metadata < scan->size - scan->at - 4
+                           ? FM_JFR_BAD_SIZE : FM_JFR_CUT;
+    else if (end < scan->size)
+        status = has_magic(scan, end, &ok, err);
+    if (status == FM_OK && (chunk->fault != FM_JFR_WHOLE || !ok))
+        status = seek_header(scan, chunk->fault != FM_JFR_WHOLE ? scan->at + 4 : end, &next, err);
+    chunk->end = chunk->fault != FM_JFR_WHOLE ? next : end;
+    chunk->gap = next - chunk->end;
+    scan->at = next;
+    return status;
+}
+
 enum fm_status fm_jfr_scan_next(struct fm_jfr_scan *scan, struct fm_jfr_chunk *chunk, bool *more,
                                 struct fm_error *err)
 {
     enum fm_status status;
-    uint64_t end;
-    bool ok;
+    uint64_t end = 0;
+    bool ok, v0 = false;
     memset(chunk, 0, sizeof *chunk);
     *more = false;
     if (scan->at >= scan->size && scan->chunks > 0)
@@ -314,30 +362,22 @@ enum fm_status fm_jfr_scan_next(struct fm_jfr_scan *scan, struct fm_jfr_chunk *c
     if (status != FM_OK)
         return status;
     if (!ok)
+        status = fm_jfr_v0_scan(scan->import->input, scan->at, scan->size, &chunk->h, &v0, &end,
+                                err);
+    if (status != FM_OK)
+        return status;
+    if (!ok && !v0)
         return no_chunk(scan, err);
     chunk->number = scan->chunks++;
     chunk->offset = scan->at;
-    if (chunk->h.state != 0)
-        chunk->fault = FM_JFR_BEING_WRITTEN;
-    else if (chunk->h.size == NEVER_FINISHED && chunk->h.metadata == 0 &&
-             chunk->h.checkpoint == 0)
-        chunk->fault = FM_JFR_NEVER_FINISHED;
     if (chunk->number > 0) {
         chunk->has_before = true;
         chunk->before = scan->last.h;
         chunk->before_offset = scan->last.offset;
         chunk->before_end = scan->last.end;
     }
-    end = fm_add_sat_u64(scan->at, chunk->h.size);
-    ok = chunk->h.size >= FM_JFR_HEADER && end <= scan->size &&
-         chunk->fault != FM_JFR_NEVER_FINISHED;
-    if (ok && end < scan->size)
-        status = has_magic(scan, end, &ok, err);
+    status = v0 ? take_v0(scan, chunk, end, err) : take_chunk(scan, chunk, err);
     if (status != FM_OK)
-        return status;
-    if (ok)
-        chunk->end = scan->at = end;
-    else if ((status = end_broken(scan, chunk, err)) != FM_OK)
         return status;
     scan->last = *chunk;
     *more = true;

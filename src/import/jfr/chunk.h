@@ -1,5 +1,5 @@
 /*
- * chunk.h - a chunk of version 1.x or 2.x: its header, its events, its pools.
+ * chunk.h - a chunk of version 1.x or 2.x: its header, its events, its pools. (0.9: v0.h.)
  *
  *      0 "FLR\0", major u16, minor u16          32 i64 start, ns since 1970     (all big-endian)
  *      8 i64 size of the chunk                  40 i64 duration, ns
@@ -73,6 +73,7 @@ struct fm_jfr_chunk {
     size_t saveds, saved_cap, saved_bytes;
     struct fm_jfr_pools pools;
     struct fm_jfr_facts facts;
+    struct fm_jfr_v0 *v0;       /* version 0.9: in place of types and pools; see v0.h */
     /* by the driver, between survey and decoding */
     struct fm_jfr_periods periods;
     uint32_t jvm;

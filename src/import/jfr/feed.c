@@ -311,7 +311,7 @@ static uint32_t incarnation(const struct fm_jfr_thread *t)
 {
     uint64_t java = (uint64_t)t->java_id;
     uint32_t low = (uint32_t)(java ^ java >> 32);
-    return low ^ t->jvm << 24 ^ t->jvm >> 8;
+    return low ^ t->jvm << 24 ^ t->jvm >> 8 ^ t->reused;
 }
 
 fm_thread fm_jfr_thread_add(struct fm_jfr_feed *feed, const struct fm_jfr_thread *t)

@@ -7,7 +7,7 @@
  * A chunk's rows go into a sub-builder of its own; with one thread they go straight into the
  * builder, which gives the same bytes. Only the chunks of a wave are in memory.
  */
-#include "import/jfr/chunk.h"
+#include "import/jfr/v0.h"
 #include "util/error.h"
 #include "util/work.h"
 
@@ -198,7 +198,9 @@ static void survey_job(void *user, size_t i)
     struct session *s = user;
     struct job *job = &s->job[i];
     if (job->status == FM_OK)
-        job->status = fm_jfr_survey(&job->chunk, &job->feed, s->import->input, &job->err);
+        job->status = job->chunk.h.major == 0
+                          ? fm_jfr_v0_survey(&job->chunk, &job->feed, s->import->input, &job->err)
+                          : fm_jfr_survey(&job->chunk, &job->feed, s->import->input, &job->err);
 }
 
 static void decode_job(void *user, size_t i)
@@ -206,7 +208,9 @@ static void decode_job(void *user, size_t i)
     struct session *s = user;
     struct job *job = &s->job[i];
     if (job->status == FM_OK)
-        job->status = fm_jfr_decode(&job->chunk, &job->feed, s->import->input, &job->err);
+        job->status = job->chunk.h.major == 0
+                          ? fm_jfr_v0_decode(&job->chunk, &job->feed, s->import->input, &job->err)
+                          : fm_jfr_decode(&job->chunk, &job->feed, s->import->input, &job->err);
 }
 
 /* The chunks of the next wave: *n of them. */

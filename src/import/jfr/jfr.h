@@ -116,6 +116,7 @@ struct fm_jfr_thread {
     bool is_virtual;
     const char *os_name, *java_name;  /* NULL: none */
     size_t os_name_n, java_name_n;
+    uint32_t reused;            /* tells threads apart that had the same OS id: 0.9 */
     int64_t since;              /* of the name, beside that it is the name from the beginning;
                                  * INT64_MIN: only that */
 };

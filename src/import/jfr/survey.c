@@ -5,7 +5,7 @@
  * one before it is. The chain alone reaches behind damage; the walk alone does not need it. Pools
  * are taken from the newest checkpoint to the oldest, the first value of a key counts.
  */
-#include "import/jfr/chunk.h"
+#include "import/jfr/v0.h"
 
 #include "util/error.h"
 
@@ -457,6 +457,8 @@ void fm_jfr_chunk_release(struct fm_jfr_chunk *chunk)
     struct fm_mem *mem = chunk->mem;
     if (mem == NULL)
         return;
+    if (chunk->v0 != NULL)
+        fm_jfr_v0_release(chunk->v0);
     fm_jfr_pools_release(&chunk->pools);
     fm_jfr_meta_release(&chunk->meta);
     fm_mem_free(mem, chunk->checkpoint, chunk->checkpoint_cap * sizeof *chunk->checkpoint);
