@@ -26,6 +26,9 @@ static const struct fm_field x_field[X_FIELDS] = {
 };
 static const struct fm_chrome_group x_group = {"X", x_field, X_FIELDS, true};
 
+/* A sum over other events that clang writes as a span of a thread of its own. */
+static const struct fm_chrome_group total_group = {"total", x_field, X_FIELDS, true};
+
 /* A part has what a span has, but no time of its own. */
 enum { PART_SELF, PART_STACK, PART_THREAD, PART_NAME, PART_CAT, PART_FIELDS };
 static const struct fm_field part_field[PART_FIELDS] = {
@@ -36,6 +39,8 @@ static const struct fm_field part_field[PART_FIELDS] = {
     [PART_CAT] = {"cat", FM_TYPE_STRING, NULL},
 };
 static const struct fm_chrome_group part_group = {"part", part_field, PART_FIELDS, false};
+
+#define TOTAL_CAT FM_NONE              /* in site_map: of total_group */
 
 struct site {
     fm_str name, cat;
@@ -112,11 +117,12 @@ static fm_str category(struct fm_chrome *c, struct fm_chrome_sites *s,
 
 static uint32_t new_site(struct fm_chrome *c, struct fm_chrome_sites *s, fm_str name, fm_str cat)
 {
+    const struct fm_chrome_group *group = cat == TOTAL_CAT ? &total_group : &x_group;
     struct fm_frame_row frame = {.module = FM_NONE, .address = UINT64_MAX,
                                  .kind = FM_FRAME_UNKNOWN};
-    struct site site = {.name = name ? name : s->unnamed, .cat = cat};
+    struct site site = {.name = name ? name : s->unnamed, .cat = cat == TOTAL_CAT ? 0 : cat};
     site.number = name_number(c, s, name);
-    site.class = fm_chrome_class(c, &x_group, cat);
+    site.class = fm_chrome_class(c, group, site.cat);
     frame.function = site.name;
     site.frame = fm_builder_frame(c->builder, &frame);
     if (site.class == UINT32_MAX || s->sites >= UINT32_MAX ||
@@ -128,12 +134,22 @@ static uint32_t new_site(struct fm_chrome *c, struct fm_chrome_sites *s, fm_str 
     return (uint32_t)s->sites++;
 }
 
+/* "Total X" and "Total: X", from 0 on, with an average among the arguments. */
+static bool is_total(const struct fm_chrome_event *e)
+{
+    const struct fm_json_field *name = e->field[FM_CHROME_NAME], *args = e->field[FM_CHROME_ARGS];
+    return name && name->n > 6 && memcmp(name->text, "Total", 5) == 0 && e->ts.ns == 0 && args &&
+           memmem(args->text, args->n, "\"avg ms\"", 8) != NULL;
+}
+
 static uint32_t find_site(struct fm_chrome *c, struct fm_chrome_sites *s,
                           const struct fm_chrome_event *e)
 {
     bool fresh;
     fm_str name = fm_chrome_str(c, e->field[FM_CHROME_NAME]);
     fm_str cat = category(c, s, e->field[FM_CHROME_CAT]);
+    if (cat == 0 && FM_UNLIKELY(is_total(e)))
+        cat = TOTAL_CAT;
     uint64_t *slot = fm_map_put(&s->site_map, (uint64_t)name << 32 | cat, &fresh);
     if (!slot) {
         c->oom = true;
