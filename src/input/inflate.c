@@ -8,6 +8,7 @@
 
 static const struct fm_codec *const codec_table[] = {
     &fm_codec_gzip, &fm_codec_zstd, &fm_codec_xz, &fm_codec_lz4, &fm_codec_bzip2,
+    &fm_codec_utf16,
 };
 
 const struct fm_codec *fm_codec_detect(const unsigned char *p, size_t n, bool whole)

@@ -43,7 +43,7 @@ struct fm_codec {
 };
 
 extern const struct fm_codec fm_codec_gzip, fm_codec_zstd, fm_codec_xz, fm_codec_lz4,
-    fm_codec_bzip2;
+    fm_codec_bzip2, fm_codec_utf16;
 /* A bare deflate stream (zip members): not sought by content. */
 extern const struct fm_codec fm_codec_deflate;
 

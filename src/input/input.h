@@ -1,7 +1,7 @@
 /*
  * input.h - bytes of an input, decoded.
  *
- *     file | pipe | memory  ->  [gzip | zstd | xz | lz4 | bzip2]*  ->  fm_reader windows
+ *     file | pipe | memory  ->  [gzip | zstd | xz | lz4 | bzip2 | utf-16]*  ->  fm_reader windows
  *
  * Compression is recognised by content and stacked below every format (up to 8 layers); no
  * importer knows of it. struct fm_input is immutable once open and may be shared; each use (or

@@ -7,30 +7,6 @@
 
 /* ------------------------------------------------------------------ strings */
 
-static size_t put_utf8(char *to, uint32_t cp)
-{
-    if (cp < 0x80) {
-        to[0] = (char)cp;
-        return 1;
-    }
-    if (cp < 0x800) {
-        to[0] = (char)(0xc0 | cp >> 6);
-        to[1] = (char)(0x80 | (cp & 0x3f));
-        return 2;
-    }
-    if (cp < 0x10000) {
-        to[0] = (char)(0xe0 | cp >> 12);
-        to[1] = (char)(0x80 | (cp >> 6 & 0x3f));
-        to[2] = (char)(0x80 | (cp & 0x3f));
-        return 3;
-    }
-    to[0] = (char)(0xf0 | cp >> 18);
-    to[1] = (char)(0x80 | (cp >> 12 & 0x3f));
-    to[2] = (char)(0x80 | (cp >> 6 & 0x3f));
-    to[3] = (char)(0x80 | (cp & 0x3f));
-    return 4;
-}
-
 static bool hex4(const char *s, size_t n, uint32_t *out)
 {
     uint64_t v;
@@ -58,7 +34,7 @@ static size_t unicode(const char *s, size_t n, char *to, size_t *used)
     } else if (cp >= 0xd800 && cp < 0xe000) {
         cp = 0xfffd;
     }
-    return put_utf8(to, cp);
+    return fm_utf8_put(to, cp);
 }
 
 size_t fm_json_unescape(const char *s, size_t n, char *to)

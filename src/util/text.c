@@ -321,6 +321,30 @@ unsigned fm_utf8_next(const char *s, size_t n, uint32_t *cp)
     return len;
 }
 
+size_t fm_utf8_put(char *to, uint32_t cp)
+{
+    if (cp < 0x80) {
+        to[0] = (char)cp;
+        return 1;
+    }
+    if (cp < 0x800) {
+        to[0] = (char)(0xc0 | cp >> 6);
+        to[1] = (char)(0x80 | (cp & 0x3f));
+        return 2;
+    }
+    if (cp < 0x10000) {
+        to[0] = (char)(0xe0 | cp >> 12);
+        to[1] = (char)(0x80 | (cp >> 6 & 0x3f));
+        to[2] = (char)(0x80 | (cp & 0x3f));
+        return 3;
+    }
+    to[0] = (char)(0xf0 | cp >> 18);
+    to[1] = (char)(0x80 | (cp >> 12 & 0x3f));
+    to[2] = (char)(0x80 | (cp >> 6 & 0x3f));
+    to[3] = (char)(0x80 | (cp & 0x3f));
+    return 4;
+}
+
 bool fm_utf8_valid(const char *s, size_t n)
 {
     uint32_t cp;

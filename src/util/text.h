@@ -26,6 +26,8 @@ bool fm_text_quantity(const char *s, size_t n, double *value, const char **unit)
 /* Length in bytes (1-4) of the well-formed UTF-8 sequence at s, 0 when ill-formed; *cp = its code
  * point. */
 unsigned fm_utf8_next(const char *s, size_t n, uint32_t *cp);
+/* Writes a code point, 1 to 4 bytes; returns how many. */
+size_t fm_utf8_put(char *to, uint32_t cp);
 bool fm_utf8_valid(const char *s, size_t n);
 /* Code points; ill-formed bytes count one each. */
 size_t fm_utf8_count(const char *s, size_t n);
