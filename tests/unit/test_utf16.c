@@ -108,7 +108,8 @@ START_TEST(others_stay)
     static const struct {
         const char *bytes;
         size_t n;
-    } other[] = {{"\xff\xfe", 2}, {"\xff\xfe\0\0a\0\0\0b\0\0\0", 12}, {"\xff\xfe" "a\1b\0c\0d\0", 10},
+    } other[] = {{"\xff\xfe", 2}, {"\xff\xfe\0\0a\0\0\0b\0\0\0", 12},
+                 {"\xff\xfe" "a\1b\0c\0d\0", 10},
                  {"\xfe\xff" "a\0b\0c\0d\0", 10}, {"\xff\xfe\x90\x00\x01\x02\x03\x04\x05\x06", 10}};
     for (size_t i = 0; i < FM_COUNT(other); i++) {
         size_t got;

@@ -240,7 +240,7 @@ bool fm_chrome_document(struct fm_chrome *c, fm_json_more *source, void *user)
 {
     struct fm_json j;
     fm_json_init(&j, source, user);
-    if (source == fm_chrome_more && !c->utf16)
+    if (source == fm_chrome_more)
         j.offset = c->skipped;
     c->end = FM_JSON_COMPLETE;
     enum fm_json_token t = fm_json_next(&j);
@@ -363,7 +363,7 @@ static bool is_page(struct fm_chrome *c)
 {
     const unsigned char *data;
     size_t n, i = 0;
-    if (c->utf16 || (fm_reader_peek(c->reader, 64, &data, &n, NULL) != FM_OK && n == 0))
+    if (fm_reader_peek(c->reader, 64, &data, &n, NULL) != FM_OK && n == 0)
         return false;
     while (i < n && data[i] <= ' ')
         i++;
@@ -401,7 +401,6 @@ static enum fm_status import_chrome(struct fm_import *import, struct fm_error *e
     fm_reader_close(c->reader);
     fm_binding_free(c->binding);
     fm_mem_free(c->mem, c->scratch, c->scratch_cap);
-    fm_mem_free(c->mem, c->utf8, c->utf8_cap);
     fm_arena_release(&c->arena);
     fm_mem_free(c->mem, c, sizeof *c);
     return status;

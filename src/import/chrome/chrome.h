@@ -2,7 +2,7 @@
  * chrome.h - Chrome trace-event JSON and V8 profiles: what the files of this folder share.
  *
  *     chrome.c   probe, wraps, the document and its keys, how it ended
- *     source.c   its bytes: byte order marks, UTF-16
+ *     source.c   its bytes, behind a byte order mark
  *     event.c    the fields of one event, what its phase makes of it
  *     thread.c   processes and threads: ids that are numbers or texts, names that come later
  *     class.c    classes of the mapping (phase/category), arguments that somebody wants
@@ -140,9 +140,6 @@ struct fm_chrome {
     struct fm_json_object *item;
     /* source.c */
     uint64_t skipped;              /* bytes before the document */
-    bool utf16, utf16_big;
-    unsigned char *utf8;
-    size_t utf8_n, utf8_cap;
     uint64_t facts;
     const char *alien;             /* another format that a key tells */
     bool profile;                  /* keys of a profile were there */
@@ -198,8 +195,7 @@ bool fm_chrome_document(struct fm_chrome *c, fm_json_more *more, void *user);
 void fm_chrome_fact(struct fm_chrome *c, const char *key, const char *s, size_t n);
 void fm_chrome_diag(struct fm_chrome *c, enum fm_diag key, uint64_t offset);
 
-/* ---- source.c: c->reader as a scanner's source, byte order marks passed over, UTF-16 made UTF-8.
- * `user` is c. */
+/* ---- source.c: c->reader as a scanner's source, a byte order mark passed over. `user` is c. */
 bool fm_chrome_more(void *user, size_t used, size_t need, const unsigned char **data, size_t *n);
 bool fm_chrome_source_start(struct fm_chrome *c);
 
