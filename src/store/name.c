@@ -253,25 +253,20 @@ static void put_place(struct fm_out *out, struct fm_store *store, const struct f
 {
     size_t n;
     bool line = names->lines && frame->line > 0;
-    bool jfrconv = names->style == FM_NAMES_JFRCONV;
     if (names->signatures && frame->signature != 0) {
         const char *s = fm_store_str(store, frame->signature, &n);
         fm_out_bytes(out, s, n);
     }
     if (line)
         fm_out_printf(out, ":%" PRIu32, frame->line);
-    if (!names->bci || (jfrconv && line))
-        return;
-    if (frame->bci > 1)
+    if (names->bci && frame->bci > 1 && !(line && names->style == FM_NAMES_JFRCONV))
         fm_out_printf(out, "@%" PRIu32, frame->bci - 1);
-    else if (jfrconv && frame->bci == 0 && frame->signature != 0)
-        fm_out_text(out, "@65535"); /* its text of the unknown */
 }
 
 static bool has_place(const struct fm_frame_row *frame, const struct fm_names *names)
 {
     return (names->signatures && frame->signature != 0) || (names->lines && frame->line > 0) ||
-           (names->bci && (frame->bci != 1));
+           (names->bci && frame->bci > 1);
 }
 
 /* JavaScript: functions without a name and of the same name are told apart by their place. */
