@@ -14,6 +14,8 @@
 
 #include "util/error.h"
 
+#include <strings.h>
+
 #define FACT 4096u                     /* bytes of a fact that are kept */
 #define FACTS 512u
 #define TICK 8192u                     /* events between two looks at the clock */
@@ -258,6 +260,10 @@ bool fm_chrome_document(struct fm_chrome *c, fm_json_more *source, void *user)
         c->cut_at = fm_json_offset(&j, j.p);
         return true;
     }
+    if (c->read == FM_OK && j.error == FM_JSON_DEEP)
+        c->read = fm_error_at(c->err, FM_LIMIT, fm_input_name(c->import->input),
+                              fm_json_offset(&j, j.p), "nested deeper than %u levels",
+                              FM_JSON_DEPTH);
     if (c->read == FM_OK)
         c->read = fm_error_at(c->err, FM_FORMAT, fm_input_name(c->import->input),
                               fm_json_offset(&j, j.p), "no JSON here, after %llu events",
@@ -423,6 +429,16 @@ static unsigned probe_object(const unsigned char *data, size_t n)
     return 2;                          /* JSON: to say what it is */
 }
 
+/* Megabytes of scripts may stand before the data: a page is ours unless somebody knows better. */
+static unsigned probe_page(const unsigned char *data, size_t n)
+{
+    if (holds(data, n, "viewer-data") || holds(data, n, "trace-data") ||
+        holds(data, n, "linuxPerfData"))
+        return 30;
+    return n > 9 && (strncasecmp((const char *)data, "<!doctype", 9) == 0 ||
+                     strncasecmp((const char *)data, "<html", 5) == 0) ? 3 : 0;
+}
+
 static unsigned probe_chrome(const unsigned char *data, size_t n, bool whole,
                              struct fm_input *input)
 {
@@ -442,7 +458,7 @@ static unsigned probe_chrome(const unsigned char *data, size_t n, bool whole,
     if (data[i] == '{')
         return probe_object(data + i, n - i);
     if (data[i] == '<')
-        return holds(data, n, "viewer-data") || holds(data, n, "trace-data") ? 30 : 0;
+        return probe_page(data + i, n - i);
     if (data[i] != '[')
         return 0;
     if (holds(data, n, "\"ph\""))

@@ -171,6 +171,7 @@ static bool end_element(struct page *p)
     bool ok = true;
     if (p->element == TRACE || p->javascript) {
         fm_chrome_ftrace_end(p->c);
+        p->c->any_events = true;
         p->traces++;
     } else if (p->element == VIEWER && p->n > 0 && !p->c->oom) {
         ok = read_viewer(p);

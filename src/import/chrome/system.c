@@ -340,7 +340,9 @@ static void take_line(struct fm_chrome *c, const char *s, size_t n)
 {
     struct line l;
     bool taken;
-    /* The text of a JavaScript string ends its lines with \n\ */
+    /* The text of a JavaScript string ends its lines with \n\ and the last one with \n"; */
+    if (n >= 4 && memcmp(s + n - 4, "\\n\";", 4) == 0)
+        n -= 4;
     if (n >= 3 && memcmp(s + n - 3, "\\n\\", 3) == 0)
         n -= 3;
     if (n > 0 && s[n - 1] == '\r')
