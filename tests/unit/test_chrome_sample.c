@@ -1,6 +1,6 @@
 /*
- * test_chrome_sample.c - profiles, samples, stacks and wrapped traces of the Chrome importer against
- * values worked out by hand; then inputs made to harm.
+ * test_chrome_sample.c - profiles, samples, stacks and wrapped traces of the Chrome importer
+ * against values worked out by hand; then inputs made to harm.
  */
 #include "chrome_help.h"
 
