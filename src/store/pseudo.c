@@ -408,9 +408,10 @@ static fm_str make(struct fm_pseudo_labels *labels, const struct fm_pseudo *pseu
     } else if (pseudo->derived >= 0) {
         fm_out_i64(&out, (int64_t)value);
     } else {
-        if (is_class(store, pseudo->col))
+        bool class = is_class(store, pseudo->col);
+        if (class)
             value = fm_name_class(store, (fm_str)value, &labels->names);
-        if (value == FM_NONE)
+        if (class && value == FM_NONE)
             out.status = FM_NOMEM;
         else
             fm_name_value(store, pseudo->col, value, &out);
