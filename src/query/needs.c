@@ -16,6 +16,12 @@ static bool word_char(char c)
            c == '_' || c == '.';
 }
 
+/* "arg.data.url": an argument by its path, which importers may know by no other name. */
+static bool is_argument(const char *s, size_t n)
+{
+    return (n > 4 && memcmp(s, "arg.", 4) == 0) || (n > 5 && memcmp(s, "args.", 5) == 0);
+}
+
 /* Words of one text, each followed by ','. "all" would mean every label. */
 static void words(struct fm_out *out, const char *s, size_t n)
 {
@@ -28,6 +34,10 @@ static void words(struct fm_out *out, const char *s, size_t n)
             start--;
         if (i > start && !(i - start == 3 && memcmp(s + start, "all", 3) == 0)) {
             fm_out_bytes(out, s + start, i - start);
+            fm_out_char(out, ',');
+        }
+        if (is_argument(s + from, i - from)) {
+            fm_out_bytes(out, s + from, i - from);
             fm_out_char(out, ',');
         }
         if (i == from)

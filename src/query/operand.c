@@ -139,7 +139,7 @@ static bool of_rows(struct fm_compile *c, const char *name, size_t n, struct fm_
     if (fm_operand_is_linked(name))
         return false;
     if (!starts(name, n, "label.", &skip) && !starts(name, n, "arg.", &skip)
-        && builtin(c, name, o))
+        && !starts(name, n, "args.", &skip) && builtin(c, name, o))
         return true;
     if (same(name, n, "stack") || same(name, n, "path"))
         return false;

@@ -96,6 +96,8 @@ fm_column fm_store_column_find(const struct fm_store *store, const char *name)
         return find_column(store, name + 6, FM_COL_LABELS);
     if (strncmp(name, "arg.", 4) == 0)
         return find_column(store, name + 4, FM_COL_LABELS);
+    if (strncmp(name, "args.", 5) == 0)
+        return find_column(store, name + 5, FM_COL_LABELS);
     return FM_NONE;
 }
 

@@ -70,7 +70,8 @@ struct fm_chrome_class {
     fm_str cat;
     int id;                        /* of the binding, or FM_CLASS_UNMAPPED */
     fm_str name;                   /* for the account */
-    bool args;                     /* rules read some of its arguments */
+    bool args;                     /* some of its arguments are wanted */
+    uint64_t wanted;               /* of the group's fields, those that rules read */
 };
 
 /* ----------------------------------------------------------------- threads */
@@ -112,7 +113,16 @@ struct fm_chrome_arg {
 enum {
     FM_CHROME_HANG_FLOW = FM_CHROME_ARGS_MAX,   /* a point of flow.c */
     FM_CHROME_HANG_PART,                        /* self time under another ancestry */
-    FM_CHROME_HANG_CPU                          /* thread time in ns */
+    FM_CHROME_HANG_CPU,                         /* thread time in ns */
+    FM_CHROME_HANG_CLOCK,                       /* thread clock at a B or E */
+    FM_CHROME_HANG_OWN                          /* and more: a label of c->own */
+};
+
+#define FM_CHROME_OWNS 448u            /* labels of arguments that only the user names */
+struct fm_chrome_own {
+    const char *path;
+    enum fm_type type;
+    fm_column column;              /* FM_NONE: no value yet */
 };
 
 struct fm_chrome_async;            /* async.c */
@@ -170,7 +180,9 @@ struct fm_chrome {
     const char **arg_name;         /* "args.x.y" of the mapping, without "args." */
     size_t arg_names;
     struct fm_map arg_map;         /* hash of a path -> number + 1 | INTO */
-    bool any_args;                 /* some class has `args` */
+    bool any_args, all_args;       /* some class has `args`; every argument is asked for */
+    struct fm_chrome_own *own;     /* labels of arguments that only the user names */
+    size_t owns;
     struct fm_chrome_arg *arg;     /* values of events that wait; [0] is not used */
     size_t args, arg_cap;
 

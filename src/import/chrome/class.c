@@ -9,8 +9,13 @@
  * read them. Their values wait as chains in c->arg, newest first, until the row is made:
  *
  *     chain -> {next, number of the name, lane} -> {next, …} -> 0
+ *
+ * Arguments that only the user names (--keep args.X, all) are labels of their own name; the first
+ * value decides the type.
  */
 #include "import/chrome/chrome.h"
+
+#include "util/text.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -20,6 +25,7 @@
 #define MAX_DEPTH 4u                       /* of names inside args */
 #define MAX_TEXT 4096u                     /* of an object that is kept as it stands */
 #define INTO (UINT64_C(1) << 32)           /* a name goes on below this path */
+#define OWN_SHIFT 16                       /* of a path: its number + 1, that of the label + 1 */
 #define PREFIX "args."
 
 static uint64_t hash(const char *s, size_t n)
@@ -29,22 +35,61 @@ static uint64_t hash(const char *s, size_t n)
 
 /* ------------------------------------------------------------------ names of arguments */
 
+/* The objects that lead to a path. */
+static bool add_way(struct fm_chrome *c, const char *path)
+{
+    for (size_t i = 0; path[i]; i++) {
+        if (path[i] != '.')
+            continue;
+        uint64_t *slot = fm_map_put(&c->arg_map, hash(path, i), NULL);
+        if (!slot)
+            return false;
+        *slot |= INTO;
+    }
+    return true;
+}
+
 static bool add_name(struct fm_chrome *c, const char *name)
 {
     size_t n = strlen(name);
     uint64_t *slot = fm_map_put(&c->arg_map, hash(name, n), NULL);
     if (!slot)
         return false;
-    *slot = (*slot & INTO) | (c->arg_names + 1);
-    for (size_t i = 0; i < n; i++) {
-        if (name[i] != '.')
-            continue;
-        slot = fm_map_put(&c->arg_map, hash(name, i), NULL);
-        if (!slot)
-            return false;
-        *slot |= INTO;
-    }
+    *slot |= c->arg_names + 1;
     c->arg_name[c->arg_names++] = name;
+    return add_way(c, name);
+}
+
+/* A label by the path of an argument; its column is made with the first value. */
+static bool add_own(struct fm_chrome *c, const char *path, size_t n)
+{
+    uint64_t *slot = fm_map_put(&c->arg_map, hash(path, n), NULL);
+    char *copy = fm_arena_strn(&c->arena, path, n);
+    if (!slot || !copy)
+        return false;
+    if (*slot >> OWN_SHIFT & 0xffff)
+        return true;
+    c->own[c->owns++] = (struct fm_chrome_own){copy, FM_TYPE_STRING, FM_NONE};
+    *slot |= (uint64_t)c->owns << OWN_SHIFT;
+    c->any_args = true;
+    return add_way(c, copy);
+}
+
+/* Items "args.X" and "arg.X" of the user's list; "all". */
+static bool add_owns(struct fm_chrome *c, const char *keep)
+{
+    while (keep && *keep) {
+        size_t n = strcspn(keep, ","), skip = 0;
+        if (n == 3 && memcmp(keep, "all", 3) == 0)
+            c->all_args = c->any_args = true;
+        if (n > 5 && memcmp(keep, "args.", 5) == 0)
+            skip = 5;
+        else if (n > 4 && memcmp(keep, "arg.", 4) == 0)
+            skip = 4;
+        if (skip && c->owns < FM_CHROME_OWNS && !add_own(c, keep + skip, n - skip))
+            return false;
+        keep += n + (keep[n] == ',');
+    }
     return true;
 }
 
@@ -63,7 +108,8 @@ bool fm_chrome_classes_init(struct fm_chrome *c)
             !add_name(c, name + prefix))
             return false;
     }
-    return true;
+    c->own = fm_arena_alloc(&c->arena, FM_CHROME_OWNS * sizeof *c->own);
+    return c->own && add_owns(c, c->import->options->keep);
 }
 
 void fm_chrome_classes_release(struct fm_chrome *c)
@@ -112,6 +158,8 @@ static bool declare(struct fm_chrome *c, struct fm_chrome_class *class)
     class->id = fm_class_declare(c->binding, name, field, n, 0, wanted);
     for (size_t i = group->fields; i < n; i++)
         class->args |= (wanted[i >> 6] >> (i & 63)) & 1;
+    class->args |= group->args && (c->owns > 0 || c->all_args);
+    class->wanted = wanted[0];
     c->any_args |= class->args;
     return class->id != -2;
 }
@@ -174,6 +222,72 @@ static bool value_str(struct fm_chrome *c, const struct fm_json_field *f, fm_str
     }
 }
 
+static enum fm_type natural_type(const struct fm_json_field *f)
+{
+    int64_t i;
+    if (f->kind == FM_JSON_NUMBER)
+        return fm_text_i64(f->text, f->n, &i) ? FM_TYPE_I64 : FM_TYPE_F64;
+    return f->kind == FM_JSON_TRUE || f->kind == FM_JSON_FALSE ? FM_TYPE_BOOL : FM_TYPE_STRING;
+}
+
+static void own_column(struct fm_chrome *c, struct fm_chrome_own *own,
+                       const struct fm_json_field *f)
+{
+    own->type = natural_type(f);
+    own->column = fm_builder_label(c->builder, own->path, own->type, false);
+    /* A rule's label may have that name already. */
+    for (int t = 0; own->column == FM_NONE && t <= FM_TYPE_ADDRESS; t++) {
+        own->type = (enum fm_type)t;
+        own->column = fm_builder_label(c->builder, own->path, own->type, false);
+    }
+}
+
+static bool own_value(struct fm_chrome *c, const struct fm_chrome_own *own,
+                      const struct fm_json_field *f, uint64_t *lane)
+{
+    double d;
+    int64_t i;
+    fm_str str;
+    switch (own->type) {
+    case FM_TYPE_STRING:
+        if (!value_str(c, f, &str))
+            return false;
+        *lane = str;
+        return true;
+    case FM_TYPE_BOOL:
+        *lane = f->kind == FM_JSON_TRUE;
+        return f->kind == FM_JSON_TRUE || f->kind == FM_JSON_FALSE;
+    case FM_TYPE_F64:
+        if (f->kind != FM_JSON_NUMBER || !fm_text_f64(f->text, f->n, &d))
+            return false;
+        *lane = fm_f64_bits(d);
+        return true;
+    case FM_TYPE_I64:
+    case FM_TYPE_TIME:
+    case FM_TYPE_DUR:
+        if (!fm_chrome_i64(f, &i))
+            return false;
+        *lane = (uint64_t)i;
+        return true;
+    default: return fm_text_u64(f->text, f->n, lane);
+    }
+}
+
+static uint32_t hang_own(struct fm_chrome *c, uint32_t number, const struct fm_json_field *f,
+                         uint32_t chain)
+{
+    struct fm_chrome_own *own = &c->own[number];
+    uint64_t lane;
+    if (f->kind == FM_JSON_NULL)
+        return chain;
+    if (own->column == FM_NONE)
+        own_column(c, own, f);
+    if (own->column != FM_NONE && own_value(c, own, f, &lane))
+        return fm_chrome_hang(c, chain, FM_CHROME_HANG_OWN + number, lane);
+    fm_chrome_diag(c, FM_DIAG_CHROME_ARG, FM_NO_OFFSET);
+    return chain;
+}
+
 /* As deep as the mapping's names go. */
 static uint32_t read_args(struct fm_chrome *c, const struct fm_json_field *args, char *path,
                           size_t path_n, unsigned depth, uint32_t chain)
@@ -193,12 +307,17 @@ static uint32_t read_args(struct fm_chrome *c, const struct fm_json_field *args,
             memcpy(path + n, f->key, f->key_n);
             n += f->key_n;
             const uint64_t *slot = fm_map_find(&c->arg_map, hash(path, n));
-            if (!slot)
-                continue;
-            if (*slot & INTO && f->kind == FM_JSON_OBJECT && depth < MAX_DEPTH)
+            uint64_t way = slot ? *slot : 0;
+            bool into = f->kind == FM_JSON_OBJECT && depth < MAX_DEPTH;
+            if (c->all_args && !into && !(way >> OWN_SHIFT & 0xffff) &&
+                c->owns < FM_CHROME_OWNS && add_own(c, path, n))
+                way = *fm_map_find(&c->arg_map, hash(path, n));
+            if (into && (way & INTO || c->all_args))
                 chain = read_args(c, f, path, n, depth + 1, chain);
-            if ((uint32_t)*slot && value_str(c, f, &str))
-                chain = fm_chrome_hang(c, chain, (uint32_t)*slot - 1, str);
+            if ((way & 0xffff) && value_str(c, f, &str))
+                chain = fm_chrome_hang(c, chain, (uint32_t)(way & 0xffff) - 1, str);
+            if (way >> OWN_SHIFT & 0xffff)
+                chain = hang_own(c, (uint32_t)(way >> OWN_SHIFT & 0xffff) - 1, f, chain);
         }
     } while (fm_json_object_more(&o));
     return chain;
@@ -207,36 +326,52 @@ static uint32_t read_args(struct fm_chrome *c, const struct fm_json_field *args,
 uint32_t fm_chrome_args(struct fm_chrome *c, const struct fm_json_field *args, uint32_t chain)
 {
     char path[MAX_PATH];
-    if (!args || args->kind != FM_JSON_OBJECT || c->arg_names == 0)
+    if (!args || args->kind != FM_JSON_OBJECT || !c->any_args)
         return chain;
     return read_args(c, args, path, 0, 1, chain);
 }
 
 /* ------------------------------------------------------------------ rows */
 
+static void put_args(const struct fm_chrome *c, size_t fields, uint64_t *value, uint64_t *present,
+                     uint32_t chain)
+{
+    for (size_t i = (fields + 63) / 64; i < (fields + c->arg_names + 63) / 64; i++)
+        present[i] = 0;
+    for (; chain; chain = c->arg[chain].next) {
+        size_t f = fields + c->arg[chain].number;
+        if (c->arg[chain].number >= c->arg_names || (present[f >> 6] >> (f & 63)) & 1)
+            continue;                  /* the newest counts */
+        value[f] = c->arg[chain].lane;
+        present[f >> 6] |= UINT64_C(1) << (f & 63);
+    }
+}
+
+static void put_owns(struct fm_chrome *c, uint64_t row, uint32_t chain)
+{
+    uint64_t seen[FM_CHROME_OWNS / 64] = {0};
+    for (; chain; chain = c->arg[chain].next) {
+        uint32_t number = c->arg[chain].number - FM_CHROME_HANG_OWN;
+        if (c->arg[chain].number < FM_CHROME_HANG_OWN || (seen[number >> 6] >> (number & 63)) & 1)
+            continue;
+        seen[number >> 6] |= UINT64_C(1) << (number & 63);
+        fm_row_patch(c->builder, row, c->own[number].column, c->arg[chain].lane);
+    }
+}
+
 uint64_t fm_chrome_row(struct fm_chrome *c, uint32_t class_index, uint64_t *value,
                        uint64_t *present, uint32_t chain, uint64_t offset)
 {
     const struct fm_chrome_class *class = &c->class[class_index];
-    size_t fields = class->group->fields;
     if (class->id < 0) {
         fm_account_record(c->builder, FM_ACCOUNT_NOT_MAPPED, class->name, offset, 1);
         return UINT64_MAX;
     }
-    if (class->args) {
-        for (size_t i = (fields + 63) / 64; i < (fields + c->arg_names + 63) / 64; i++)
-            present[i] = 0;
-        for (; chain; chain = c->arg[chain].next) {
-            size_t f = fields + c->arg[chain].number;
-            if (c->arg[chain].number >= c->arg_names || (present[f >> 6] >> (f & 63)) & 1)
-                continue;              /* the newest counts */
-            value[f] = c->arg[chain].lane;
-            present[f >> 6] |= UINT64_C(1) << (f & 63);
-        }
-    } else if (c->arg_names) {
-        for (size_t i = (fields + 63) / 64; i < (fields + c->arg_names + 63) / 64; i++)
-            present[i] = 0;
-    }
+    if (c->arg_names)
+        put_args(c, class->group->fields, value, present, class->args ? chain : 0);
     fm_binding_at(c->binding, offset);
-    return fm_event(c->binding, class->id, value, present);
+    uint64_t row = fm_event(c->binding, class->id, value, present);
+    if (c->owns && chain && row != UINT64_MAX)
+        put_owns(c, row, chain);
+    return row;
 }

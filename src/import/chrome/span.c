@@ -130,6 +130,7 @@ static uint32_t new_site(struct fm_chrome *c, struct fm_chrome_sites *s, fm_str 
         c->oom = true;
         return UINT32_MAX;
     }
+    c->cpu_wanted |= c->class[site.class].wanted >> X_CPU & 1;
     s->site[s->sites] = site;
     return (uint32_t)s->sites++;
 }
@@ -182,11 +183,13 @@ static uint32_t chain_of(struct fm_chrome *c, const struct fm_chrome_event *e)
     uint32_t chain = 0;
     struct fm_json_time cpu;
     int64_t ns;
+    const struct fm_json_field *f = e->field[e->phase == 'X' ? FM_CHROME_TDUR : FM_CHROME_TTS];
     if (c->any_args)
         chain = fm_chrome_args(c, e->field[FM_CHROME_ARGS], 0);
-    if (e->field[FM_CHROME_TDUR] && fm_chrome_time(e->field[FM_CHROME_TDUR], &cpu) &&
-        fm_json_time_round(cpu, &ns) && ns >= 0 && c->cpu_wanted)
-        chain = fm_chrome_hang(c, chain, FM_CHROME_HANG_CPU, (uint64_t)ns);
+    if (c->cpu_wanted && fm_chrome_time(f, &cpu) && fm_json_time_round(cpu, &ns) && ns >= 0)
+        chain = fm_chrome_hang(c, chain,
+                               e->phase == 'X' ? FM_CHROME_HANG_CPU : FM_CHROME_HANG_CLOCK,
+                               (uint64_t)ns);
     return chain;
 }
 
@@ -292,6 +295,29 @@ static void add_part(struct rows *w, const struct site *site, uint64_t span_row,
         fm_builder_link(c->builder, FM_LINK_PARENT, row, FM_LINK_ROW, span_row);
 }
 
+/* tdur of X; of B and E the clock's difference. */
+static bool cpu_time(const struct fm_chrome *c, uint32_t chain, uint64_t *ns)
+{
+    uint64_t end = 0;
+    bool ended = false;
+    for (; chain; chain = c->arg[chain].next) {
+        const struct fm_chrome_arg *a = &c->arg[chain];
+        if (a->number == FM_CHROME_HANG_CPU) {
+            *ns = a->lane;
+            return true;
+        }
+        if (a->number != FM_CHROME_HANG_CLOCK)
+            continue;
+        if (ended) {
+            *ns = end > a->lane ? end - a->lane : 0;
+            return true;
+        }
+        ended = true;
+        end = a->lane;
+    }
+    return false;
+}
+
 static void add_span(struct rows *w, const struct fm_chrome_span *r)
 {
     struct fm_chrome *c = w->c;
@@ -309,12 +335,8 @@ static void add_span(struct rows *w, const struct fm_chrome_span *r)
         value[X_UNFINISHED] = 1;
         has |= 1u << X_UNFINISHED;
     }
-    for (uint32_t k = r->chain; k; k = c->arg[k].next) {
-        if (c->arg[k].number != FM_CHROME_HANG_CPU || has >> X_CPU & 1)
-            continue;
-        value[X_CPU] = c->arg[k].lane;
+    if (c->cpu_wanted && cpu_time(c, r->chain, &value[X_CPU]))
         has |= 1u << X_CPU;
-    }
     w->present[0] = has;
     uint64_t row = fm_chrome_row(c, site->class, value, w->present, r->chain, FM_NO_OFFSET);
     for (uint32_t k = r->chain; k; k = c->arg[k].next) {
