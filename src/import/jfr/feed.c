@@ -266,9 +266,10 @@ static fm_frame named(struct fm_jfr_feed *feed, const char *name)
 
 fm_frame *fm_jfr_frames(struct fm_jfr_feed *feed, size_t n)
 {
-    if (n <= feed->frame_cap)
+    if (n <= feed->frame_cap && n > 0)
         return feed->frame;
-    if (!fm_grow(feed->mem, (void **)&feed->frame, &feed->frame_cap, n, sizeof *feed->frame)) {
+    if (!fm_grow(feed->mem, (void **)&feed->frame, &feed->frame_cap, FM_MAX(n, (size_t)64),
+                 sizeof *feed->frame)) {
         feed->oom = true;
         return NULL;
     }

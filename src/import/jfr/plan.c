@@ -18,6 +18,7 @@ struct maker {
     struct fm_field *field;
     size_t fields, field_cap;
     uint64_t offset;            /* of the first event of the type */
+    bool many;                  /* events of the type */
     bool failed;
 };
 
@@ -230,7 +231,8 @@ static bool make_key(struct maker *m, const struct fm_jfr_field *f, const char *
     step->slot = slot;
     step->class = f->class;
     step->sub = sub;
-    step->seen = fm_arena_alloc(m->arena, FM_JFR_SEEN_KEYS * sizeof *step->seen);
+    step->mask = (m->many ? FM_JFR_SEEN_MANY : FM_JFR_SEEN_FEW) - 1;
+    step->seen = fm_arena_alloc(m->arena, (step->mask + 1) * sizeof *step->seen);
     return step->seen != NULL;
 }
 
@@ -277,7 +279,7 @@ bool fm_jfr_plan_make(struct fm_jfr_reading *reading, uint32_t class, struct fm_
 {
     struct fm_jfr_chunk *chunk = reading->chunk;
     struct maker m = {.reading = reading, .meta = &chunk->meta, .arena = &chunk->arena,
-                      .offset = chunk->first[class]};
+                      .offset = chunk->first[class], .many = chunk->count[class] > 1000};
     struct steps s = {.n = 0};
     struct fm_jfr_extra extra;
     const char *name = chunk->meta.class[class].name;
@@ -333,7 +335,7 @@ static void run_key(struct fm_jfr_reading *rd, struct fm_jfr_step *step, uint64_
                     struct fm_jfr_event *event)
 {
     struct fm_jfr_resolver *r = rd->resolver;
-    struct fm_jfr_seen *seen = &step->seen[key % FM_JFR_SEEN_KEYS];
+    struct fm_jfr_seen *seen = &step->seen[key & step->mask];
     uint64_t lane = 0;
     bool has = true;
     switch ((enum fm_jfr_op)step->op) {
@@ -464,7 +466,7 @@ void fm_jfr_plan_run(struct fm_jfr_reading *rd, struct fm_jfr_plan *plan, struct
         } else if (step->op == FM_JFR_OP_INTEGER) {
             set_number(event, step, narrow(v, (enum fm_jfr_base)step->base, step->is_unsigned));
         } else {
-            const struct fm_jfr_seen *seen = &step->seen[v % FM_JFR_SEEN_KEYS];
+            const struct fm_jfr_seen *seen = &step->seen[v & step->mask];
             if (FM_LIKELY(seen->has && seen->key == v))
                 fm_jfr_event_set(event, step->slot, seen->lane);
             else if (step->slot != FM_JFR_NO_SLOT)

@@ -27,7 +27,8 @@ enum fm_jfr_op {
 };
 
 /* A key seen before: few keys make most of the events. */
-#define FM_JFR_SEEN_KEYS 64u
+#define FM_JFR_SEEN_FEW 8u
+#define FM_JFR_SEEN_MANY 64u      /* of types with many events */
 struct fm_jfr_seen {
     uint64_t key;
     uint32_t lane;
@@ -40,7 +41,8 @@ struct fm_jfr_step {
     uint16_t slot;              /* field of the declaration */
     uint32_t class;             /* of the pool */
     uint32_t first, n;
-    struct fm_jfr_seen *seen;   /* by key modulo their number; keys only */
+    uint32_t mask;
+    struct fm_jfr_seen *seen;   /* by key & mask; keys only */
     struct fm_jfr_plan *sub;    /* fields of the pool's value, or NULL */
 };
 

@@ -18,7 +18,7 @@ struct fm_jfr_entry {
     uint32_t cache;             /* of resolve.c; FM_NONE: not decoded yet */
 };
 
-/* Most writers number their values from 0 on: keys that lie dense are indexes, others are hashed. */
+/* Most writers number their values: keys that lie dense are indexes, others are hashed. */
 struct fm_jfr_pool {
     uint32_t *dense;            /* key -> entry + 1 */
     size_t denses;

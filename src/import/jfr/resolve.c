@@ -348,6 +348,7 @@ static bool read_frame(struct fm_jfr_resolver *r, struct fm_cursor *c, int64_t *
     return fm_cursor_ok(c);
 }
 
+/* FM_NONE: it cannot be read. */
 static fm_node read_stack(struct fm_jfr_resolver *r, const struct fm_jfr_entry *entry)
 {
     struct fm_cursor c = fm_jfr_cursor(entry->p, entry->n, 0);
@@ -359,14 +360,14 @@ static fm_node read_stack(struct fm_jfr_resolver *r, const struct fm_jfr_entry *
         !fm_jfr_class_skippable(&r->chunk->meta, r->frame.class) ||
         !fm_jfr_pick_read(&r->stack, &c, r->buf + 3, raw) || !raw[STACK_FRAMES].has ||
         raw[STACK_FRAMES].text.s == NULL)
-        return FM_NODE_ROOT;
+        return FM_NONE;
     c = fm_jfr_cursor(raw[STACK_FRAMES].text.s, raw[STACK_FRAMES].text.n, 0);
     n = fm_jfr_varint(&c);
-    if (n == 0 || n > fm_cursor_left(&c) || (frame = fm_jfr_frames(r->feed, (size_t)n)) == NULL)
-        return FM_NODE_ROOT;
+    if (n > fm_cursor_left(&c) || (frame = fm_jfr_frames(r->feed, (size_t)n)) == NULL)
+        return FM_NONE;
     for (size_t i = 0; i < n; i++) {
         if (!read_frame(r, &c, part))
-            return FM_NODE_ROOT;
+            return FM_NONE;
         frame[i] = frame_of(r, part);
     }
     return fm_jfr_stack(r->feed, frame, (size_t)n,
@@ -383,7 +384,7 @@ static bool own_stack(struct fm_jfr_resolver *r, uint64_t key, fm_node *node)
     if (entry->cache == FM_NONE)
         entry->cache = read_stack(r, entry);   /* may have no frames: a stack all the same */
     *node = entry->cache;
-    return true;
+    return entry->cache != FM_NONE;
 }
 
 fm_node fm_jfr_stack_lane(struct fm_jfr_resolver *r, uint64_t key)
