@@ -507,6 +507,24 @@ static void bind_more(struct binder *w, struct fm_bound_rule *r)
               rule->links || rule->eachs;
 }
 
+/* Whether the rule's event may be wanted; computed names may be any. */
+static void ask(struct binder *w, const struct fm_bound_rule *r)
+{
+    struct fm_binding *b = w->b;
+    const char *name;
+    size_t n;
+    if (w->class->asked || b->only == NULL || (r->rule->metric.parts > 0) != (r->metric != NULL) ||
+        !constant_template(w, &r->rule->event, &n)) {
+        w->class->asked = true;
+        return;
+    }
+    name = fm_arena_strn(&b->arena, b->scratch, n);
+    if (name == NULL)
+        w->oom = true;
+    else
+        w->class->asked = fm_rule_asked(b, name, r->metric != NULL ? r->metric : name);
+}
+
 static void bind_rule(struct binder *w, struct fm_bound_rule *r)
 {
     if (!make_room(w, r)) {
@@ -519,6 +537,7 @@ static void bind_rule(struct binder *w, struct fm_bound_rule *r)
     bind_more(w, r);
     bind_labels(w, r);
     bind_event(w, r);
+    ask(w, r);
     for (size_t i = 0; i < r->plains; i++)
         r->need |= UINT64_C(1) << (r->plain[i].field & 63);
     if (w->class->fields > 63)
@@ -618,6 +637,8 @@ int fm_class_declare(struct fm_binding *b, const char *name, const struct fm_fie
         memcpy(wanted, w.class->wanted, w.words * sizeof *wanted);
     if (w.class->rules == 0 || (w.class->rules == 1 && w.class->rule[0].rule->skip))
         return FM_CLASS_UNMAPPED;
+    if (!w.class->asked)
+        return FM_CLASS_NOT_ASKED;
     return (int)b->classes++;
 }
 

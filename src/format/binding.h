@@ -62,6 +62,7 @@ struct fm_bound {
     struct fm_bound_rule *rule;
     size_t rules;
     uint64_t *wanted;
+    bool asked;                    /* a rule's event is wanted */
     char **missing;                /* names that rules use and the class lacks */
     size_t missings;
 };
@@ -78,6 +79,7 @@ struct fm_binding {
     struct fm_mem *mem;
     struct fm_arena arena;
     const char *keep;
+    const char *only;              /* events that are wanted, as --event says; NULL: all */
     struct fm_bound *class;
     size_t classes, class_cap;
     struct fm_label_column *label;
@@ -96,6 +98,9 @@ struct fm_binding {
 /* bind.c: event of that name by a bound rule, with view and rank; FM_NONE = no memory. */
 uint32_t fm_binding_event(struct fm_binding *b, const struct fm_bound_rule *r, const char *name,
                           size_t n, const char *unit, size_t unit_n);
+
+/* asked.c: whether an event of that name and metric is among those wanted. */
+bool fm_rule_asked(const struct fm_binding *b, const char *name, const char *metric);
 
 /* eval.c: expressions over the fields of one event. */
 struct fm_eval {

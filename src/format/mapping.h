@@ -75,10 +75,16 @@ void fm_binding_at(struct fm_binding *binding, uint64_t offset);
 
 #define FM_CLASS_FIELDS 1024
 #define FM_CLASS_UNMAPPED (-1)
+#define FM_CLASS_NOT_ASKED (-3)
+
+/* What --event names (NULL: everything): classes of other events are declared in vain, see below.
+ * Only for importers that know FM_CLASS_NOT_ASKED. Borrowed. */
+void fm_binding_only(struct fm_binding *binding, const char *events);
 
 /*
  * Declares a class. Returns its number (>= 0) or FM_CLASS_UNMAPPED when no rule takes it (its
- * events are then counted by fm_event_unmapped()); -2 on no memory or too many fields. The class
+ * events are then counted by fm_event_unmapped()); FM_CLASS_NOT_ASKED when fm_binding_only() leaves
+ * it out (its events are known, their rows are not wanted); -2 on no memory or too many fields. The class
  * takes every rule that matches its name, in order, up to the first without `when`.
  * wanted (fields bits, (n + 63) / 64 words, may be NULL) tells which fields the moves read; others
  * need not be decoded and may be left absent.

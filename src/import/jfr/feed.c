@@ -120,8 +120,10 @@ enum fm_status fm_jfr_feed_init(struct fm_jfr_feed *feed, const struct fm_import
     for (size_t i = 0; i < FM_JFR_PLACES; i++)
         feed->place[i] = FM_NONE;
     status = fm_binding_new(import->mapping, builder, import->options->keep, &feed->binding, err);
-    if (status == FM_OK)
+    if (status == FM_OK) {
         fm_binding_account(feed->binding, true);
+        fm_binding_only(feed->binding, import->options->events);
+    }
     return status;
 }
 
@@ -393,9 +395,9 @@ bool fm_jfr_event_declare(struct fm_jfr_feed *feed, struct fm_arena *arena, cons
         all[n + i] = extra[i].field;
     event->id = fm_class_declare(feed->binding, name, all, event->fields, from->period,
                                  event->wanted);
-    if (event->id < FM_CLASS_UNMAPPED)
+    if (event->id == -2)
         return false;
-    for (size_t i = 0; i < extras && event->id != FM_CLASS_UNMAPPED; i++) {
+    for (size_t i = 0; i < extras && event->id >= 0; i++) {
         const char *text = extra[i].text;
         if (!fm_jfr_event_wants(event, n + i))
             continue;

@@ -127,7 +127,7 @@ fm_thread fm_jfr_thread_add(struct fm_jfr_feed *feed, const struct fm_jfr_thread
 
 /* A declared event class and the fields of the event that is being read. */
 struct fm_jfr_event {
-    int id;                     /* FM_CLASS_UNMAPPED: no rule takes it */
+    int id;                     /* or FM_CLASS_UNMAPPED, FM_CLASS_NOT_ASKED */
     const char *name;
     fm_str name_str;
     size_t fields, words;
