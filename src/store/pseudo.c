@@ -8,8 +8,8 @@
  *
  * COLUMN? is left out where a row has no value. A quoted text may hold columns,
  * '[${thread} tid=${tid}]': such a frame has several parts. The suffix of COLUMN=SUFFIX is added to
- * each value; one that is an annotation of frames ("_[i]") is written when frames are annotated, and
- * events may differ in it.
+ * each value; one that is an annotation of frames ("_[i]") is written when frames are annotated,
+ * and events may differ in it.
  *
  * The text of a frame is the bare value; a row without a value shows "[no NAME]", so that every
  * stack has the same number of pseudo frames. Labels are made once per distinct value.
