@@ -395,13 +395,50 @@ static void killed(struct jfr *g)
     jfr_set_be(g, 8, (uint64_t)1 << 30, 8);
 }
 
+#define MODES_PROFILER \
+    "jdk.ExecutionSample 1000000100 w10000000 main " STACK1 "\n" \
+    "jdk.ExecutionSample 1000000110 w10000000 main " STACK1 "\n" \
+    "jdk.ExecutionSample 1000000120 w10000000 os-2 [no%20stack]s\n" \
+    "jdk.ExecutionSample 1000000150 w50000000 main " STACK2 "\n" \
+    "jdk.JavaMonitorEnter 1000000400+40 w40 main " STACK2 " class=java.lang.Object\n" \
+    "jdk.ObjectAllocationInNewTLAB 1000000300 w4096 main " STACK1 " class=byte[]\n" \
+    "jdk.ObjectAllocationInNewTLAB 1000000310 w24 main " STACK1 " class=java.lang.Object\n" \
+    "profiler.Free 1000000700 w0 main [no%20stack]s\n" \
+    "profiler.Free 1000000720 w0 main [no%20stack]s\n" \
+    "profiler.LiveObject 1000000300 w24 main " STACK1 " class=byte[]\n" \
+    "profiler.Malloc 1000000600 w100 main " STACK1 "\n" \
+    "profiler.Malloc 1000000610 w200 main " STACK2 "\n" \
+    "profiler.Malloc 1000000710 w400 main " STACK1 "\n" \
+    "profiler.NativeLock 1000000500+30 w30 main " STACK1 "\n" \
+    "profiler.WallClockSample 1000000200+150 w200000000 x4 main " STACK2 "\n"
+
+#define MODES_HOTSPOT \
+    "acme.Sample 1000000600 w1 main " STACK1 "\n" \
+    "jdk.CPULoad.jvmSystem 1000000500 w0 - \n" \
+    "jdk.CPULoad.jvmUser 1000000500 w0 - \n" \
+    "jdk.CPULoad.machineTotal 1000000500 w0 - \n" \
+    "jdk.CPUTimeSample 1000000130 w10 main " STACK1 "\n" \
+    "jdk.CPUTimeSample 1000000140 w20 main " STACK2 "\n" \
+    "jdk.CPUTimeSample 1000000150 w10 main [no%20stack]s\n" \
+    "jdk.ExecutionSample 1000000100 w20000000 main " STACK1 "\n" \
+    "jdk.ExecutionSample 1000000120 w20000000 main " STACK2 "\n" \
+    "jdk.GCHeapSummary 1000000490 w0 - \n" \
+    "jdk.GCPhasePause 1000000400+90 w90 os-2 \n" \
+    "jdk.JavaExceptionThrow 1000000340 w1 main " STACK2 " class=java.lang.Object\n" \
+    "jdk.JavaMonitorEnter 1000000300+40 w40 main " STACK2 " class=java.lang.Object\n" \
+    "jdk.MethodTrace 1000000350+80 w80 main " STACK2 ";app/Work.leaf?\n" \
+    "jdk.ObjectAllocationSample 1000000200 w1000 main " STACK1 " class=byte[]\n" \
+    "jdk.SocketRead 1000000330+70 w70 main " STACK2 "\n" \
+    "jdk.ThreadPark 1000000310+50 w50 main " STACK2 "\n" \
+    "jdk.ThreadSleep 1000000320+60 w60 main " STACK2 "\n"
+
 const struct jfr_fixture jfr_fixtures[] = {
     {"version-2.1", version_2_1, JFR_WHOLE, SMALL_ROWS, 3, 0, NULL},
     {"version-2.0", version_2_0, JFR_WHOLE, SMALL_ROWS, 3, 0, NULL},
     {"version-2.9", version_2_9, JFR_WHOLE, SMALL_ROWS, 3, 0, NULL},
     {"version-1.0", version_1_0, JFR_WHOLE,
-     "alloc 1000000100 w4096 main " STACK1 " class=byte[]\n"
-     "lock 1000000200+40 w40 main " STACK2 " class=java.lang.Object\n", 2, 0, NULL},
+     "jdk.JavaMonitorEnter 1000000200+40 w40 main " STACK2 " class=java.lang.Object\n"
+     "jdk.ObjectAllocationInNewTLAB 1000000100 w4096 main " STACK1 " class=byte[]\n", 2, 0, NULL},
     {"version-3.0", version_3_0, JFR_NOTHING, NULL, 0, 0, "3.0"},
     {"fixed-integers", fixed_integers, JFR_WHOLE, SMALL_ROWS, 3, 0, NULL},
     {"padded-varints", padded_varints, JFR_WHOLE, SMALL_ROWS, 3, 0, NULL},
@@ -452,7 +489,7 @@ const struct jfr_fixture jfr_fixtures[] = {
      "acme.Sample 1000000000 w1 main " STACK2 "\n"
      "acme.Sample 2000000050 w1 main " STACK2 "\n"
      "acme.Sample 5000000100 w1 main " STACK2 "\n"
-     "sleep 4999999000+3300 w3300 main " STACK2 "\n", 5, 0, NULL},
+     "jdk.ThreadSleep 4999999000+3300 w3300 main " STACK2 "\n", 5, 0, NULL},
     {"mixed", mixed, JFR_WHOLE,
      "acme.Sample 1000000050 w1 os-2 " STACK1 "\n" SMALL_ROWS, 4, 0, NULL},
     {"in-progress", in_progress, JFR_DAMAGED, NULL, 3, 0, NULL},
@@ -471,6 +508,8 @@ const struct jfr_fixture jfr_fixtures[] = {
     {"0.9-two-chunks", jfr_09_two_chunks, JFR_WHOLE,
      "jdk.ExecutionSample 1000000100 w1 main " OLD_STACK "\n"
      "jdk.ExecutionSample 2001000000 w1 gr\303\266\303\237e " OLD_STACK "\n", 2, 0, NULL},
+    {"modes-profiler", jfr_modes_profiler, JFR_WHOLE, MODES_PROFILER, 15, 0, NULL},
+    {"modes-hotspot", jfr_modes_hotspot, JFR_WHOLE, MODES_HOTSPOT, 18, 0, NULL},
     {NULL, NULL, 0, NULL, 0, 0, NULL},
 };
 

@@ -40,6 +40,10 @@ void jfr_09_hotspot(struct jfr *g);
 void jfr_09_reused_keys(struct jfr *g);
 void jfr_09_two_chunks(struct jfr *g);
 
+/* What events mean: jfrmean.c. */
+void jfr_modes_profiler(struct jfr *g);
+void jfr_modes_hotspot(struct jfr *g);
+
 /* The parts that most of them are made of. */
 extern const char jfr_pools_text[];
 void jfr_small_chunk(struct jfr *g, uint64_t start_ns, uint64_t start_ticks);
