@@ -179,6 +179,8 @@ struct fm_chrome {
     struct fm_map class_map;
     const char **arg_name;         /* "args.x.y" of the mapping, without "args." */
     size_t arg_names;
+    uint64_t arg_numeric[FM_CHROME_ARGS_MAX / 64];   /* bits: "num.x.y", a whole number */
+    uint64_t arg_wanted[FM_CHROME_ARGS_MAX / 64];    /* some class reads it */
     struct fm_map arg_map;         /* hash of a path -> number + 1 | INTO */
     bool any_args, all_args;       /* some class has `args`; every argument is asked for */
     struct fm_chrome_own *own;     /* labels of arguments that only the user names */

@@ -5,8 +5,9 @@
  * that rules tell producers' categories apart without looking at each event. Categories are a
  * list or text of the writer's choice: past MAX_CLASSES of them the group's own class takes all.
  *
- * Arguments are fields `args.a.b`: those that the mapping names, and only for classes whose rules
- * read them. Their values wait as chains in c->arg, newest first, until the row is made:
+ * Arguments are fields `args.a.b` (texts) and `num.a.b` (whole numbers): those that the mapping
+ * names, and only for classes whose rules read them. Their values wait as
+ * chains in c->arg, newest first, until the row is made:
  *
  *     chain -> {next, number of the name, lane} -> {next, …} -> 0
  *
@@ -26,7 +27,14 @@
 #define MAX_TEXT 4096u                     /* of an object that is kept as it stands */
 #define INTO (UINT64_C(1) << 32)           /* a name goes on below this path */
 #define OWN_SHIFT 16                       /* of a path: its number + 1, that of the label + 1 */
+#define NUM_SHIFT 33                       /* its number + 1 as a whole number */
 #define PREFIX "args."
+#define NUM_PREFIX "num."
+
+static bool bit(const uint64_t *bits, size_t i)
+{
+    return (bits[i >> 6] >> (i & 63)) & 1;
+}
 
 static uint64_t hash(const char *s, size_t n)
 {
@@ -49,13 +57,14 @@ static bool add_way(struct fm_chrome *c, const char *path)
     return true;
 }
 
-static bool add_name(struct fm_chrome *c, const char *name)
+static bool add_name(struct fm_chrome *c, const char *name, bool number)
 {
     size_t n = strlen(name);
     uint64_t *slot = fm_map_put(&c->arg_map, hash(name, n), NULL);
     if (!slot)
         return false;
-    *slot |= c->arg_names + 1;
+    *slot |= (uint64_t)(c->arg_names + 1) << (number ? NUM_SHIFT : 0);
+    c->arg_numeric[c->arg_names >> 6] |= (uint64_t)number << (c->arg_names & 63);
     c->arg_name[c->arg_names++] = name;
     return add_way(c, name);
 }
@@ -95,7 +104,7 @@ static bool add_owns(struct fm_chrome *c, const char *keep)
 
 bool fm_chrome_classes_init(struct fm_chrome *c)
 {
-    const size_t prefix = strlen(PREFIX);
+    const size_t prefix = strlen(PREFIX), num_prefix = strlen(NUM_PREFIX);
     const char *name;
     fm_map_init(&c->class_map, c->mem);
     fm_map_init(&c->arg_map, c->mem);
@@ -104,8 +113,10 @@ bool fm_chrome_classes_init(struct fm_chrome *c)
         return false;
     c->args = 1;
     for (size_t i = 0; (name = fm_mapping_field(c->import->mapping, i)) != NULL; i++) {
-        if (strncmp(name, PREFIX, prefix) == 0 && c->arg_names < FM_CHROME_ARGS_MAX &&
-            !add_name(c, name + prefix))
+        bool number = strncmp(name, NUM_PREFIX, num_prefix) == 0;
+        if ((number || strncmp(name, PREFIX, prefix) == 0) &&
+            c->arg_names < FM_CHROME_ARGS_MAX &&
+            !add_name(c, name + (number ? num_prefix : prefix), number))
             return false;
     }
     c->own = fm_arena_alloc(&c->arena, FM_CHROME_OWNS * sizeof *c->own);
@@ -149,15 +160,20 @@ static bool declare(struct fm_chrome *c, struct fm_chrome_class *class)
         return false;
     memcpy(field, group->field, n * sizeof *field);
     for (size_t i = 0; group->args && i < c->arg_names; i++) {
-        char *full = fm_arena_printf(&c->arena, PREFIX "%s", c->arg_name[i]);
+        bool number = bit(c->arg_numeric, i);
+        char *full = fm_arena_printf(&c->arena, "%s%s", number ? NUM_PREFIX : PREFIX,
+                                     c->arg_name[i]);
         if (!full)
             return false;
-        field[n++] = (struct fm_field){full, FM_TYPE_STRING, NULL};
+        field[n++] = (struct fm_field){full, number ? FM_TYPE_I64 : FM_TYPE_STRING, NULL};
     }
     class->name = fm_builder_str(c->builder, name, strlen(name));
     class->id = fm_class_declare(c->binding, name, field, n, 0, wanted);
-    for (size_t i = group->fields; i < n; i++)
-        class->args |= (wanted[i >> 6] >> (i & 63)) & 1;
+    for (size_t i = group->fields; i < n; i++) {
+        size_t arg = i - group->fields;
+        class->args |= bit(wanted, i);
+        c->arg_wanted[arg >> 6] |= (uint64_t)bit(wanted, i) << (arg & 63);
+    }
     class->args |= group->args && (c->owns > 0 || c->all_args);
     class->wanted = wanted[0];
     c->any_args |= class->args;
@@ -293,6 +309,7 @@ static uint32_t read_args(struct fm_chrome *c, const struct fm_json_field *args,
                           size_t path_n, unsigned depth, uint32_t chain)
 {
     struct fm_json_object o;
+    int64_t whole;
     fm_str str;
     if (!fm_json_object_read(&o, args->text, args->n))
         return chain;
@@ -314,8 +331,11 @@ static uint32_t read_args(struct fm_chrome *c, const struct fm_json_field *args,
                 way = *fm_map_find(&c->arg_map, hash(path, n));
             if (into && (way & INTO || c->all_args))
                 chain = read_args(c, f, path, n, depth + 1, chain);
-            if ((way & 0xffff) && value_str(c, f, &str))
-                chain = fm_chrome_hang(c, chain, (uint32_t)(way & 0xffff) - 1, str);
+            uint32_t text = way & 0xffff, number = way >> NUM_SHIFT & 0xffff;
+            if (text && bit(c->arg_wanted, text - 1) && value_str(c, f, &str))
+                chain = fm_chrome_hang(c, chain, text - 1, str);
+            if (number && bit(c->arg_wanted, number - 1) && fm_chrome_i64(f, &whole))
+                chain = fm_chrome_hang(c, chain, number - 1, (uint64_t)whole);
             if (way >> OWN_SHIFT & 0xffff)
                 chain = hang_own(c, (uint32_t)(way >> OWN_SHIFT & 0xffff) - 1, f, chain);
         }

@@ -178,13 +178,13 @@ struct fm_chrome_span *fm_chrome_record(struct fm_chrome *c, uint32_t thread)
 }
 
 /* What hangs on the event: wanted arguments, thread time. */
-static uint32_t chain_of(struct fm_chrome *c, const struct fm_chrome_event *e)
+static uint32_t chain_of(struct fm_chrome *c, const struct fm_chrome_event *e, bool args)
 {
     uint32_t chain = 0;
     struct fm_json_time cpu;
     int64_t ns;
     const struct fm_json_field *f = e->field[e->phase == 'X' ? FM_CHROME_TDUR : FM_CHROME_TTS];
-    if (c->any_args)
+    if (args)
         chain = fm_chrome_args(c, e->field[FM_CHROME_ARGS], 0);
     if (c->cpu_wanted && fm_chrome_time(f, &cpu) && fm_json_time_round(cpu, &ns) && ns >= 0)
         chain = fm_chrome_hang(c, chain,
@@ -241,7 +241,8 @@ void fm_chrome_span(struct fm_chrome *c, const struct fm_chrome_event *e)
         r->flags = e->phase == 'B' ? FM_CHROME_OPEN : 0;
         check_order(&c->thread[e->thread], e);
     }
-    uint32_t chain = chain_of(c, e);
+    bool args = e->phase == 'E' ? c->any_args : c->class[s->site[site].class].args;
+    uint32_t chain = chain_of(c, e, args);
     if (e->field[FM_CHROME_BIND_ID] && e->phase != 'E')
         chain = fm_chrome_flow_span(c, e, chain);
     r->chain = chain;
