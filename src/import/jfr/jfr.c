@@ -309,7 +309,8 @@ static enum fm_status run(struct session *s)
 
 static enum fm_status import_jfr(struct fm_import *import, struct fm_error *err)
 {
-    struct session s = {.import = import, .err = err, .last_pid = -1};
+    struct fm_error nobody = {0};
+    struct session s = {.import = import, .err = err != NULL ? err : &nobody, .last_pid = -1};
     struct fm_mem *mem = &import->ctx->mem;
     uint64_t threads = import->ctx->cap[FM_CAP_THREADS];
     enum fm_status status;
