@@ -10,9 +10,13 @@
  *   the method of JDK 25's MethodTrace is left out               right: the leaf
  *   leak: what was allocated in the last tenth of the time is    right: in
  *     left out
- *   threads are "[name tid=KEY]", a character beyond U+FFFF      right: the name as it is
- *     comes as two U+FFFD
+ *   threads are "[name tid=KEY]", and a character beyond U+FFFF      right: the name as it is
+ *     comes as two U+FFFD                                        (its number when it is empty)
  *   norm cuts a lambda's address and leaves its number           right: cut behind $$Lambda
+ *   simple leaves the package of HotSpot's lambdas               right: gone; the left of both is
+ *                                                                  --names jfrconv
+ *   a line or bytecode of -1 is 65535                            right: none
+ *   wall has HotSpot's samples: their threads are "runnable", too  right: async-profiler's alone
  *   ';' in names stays                                           right: ':'
  */
 #include "jfrfold.h"
@@ -52,6 +56,7 @@ void fold_add(struct fold *fold, const char *text, size_t n, uint64_t count)
     fold->line[fold->lines].text = more(NULL, n + 1, 1);
     memcpy(fold->line[fold->lines].text, text, n);
     fold->line[fold->lines].text[n] = '\0';
+    fold->line[fold->lines].samples = 0;
     fold->line[fold->lines++].n = count;
 }
 
@@ -70,6 +75,7 @@ void fold_merge(struct fold *fold)
     for (size_t i = 0; i < fold->lines; i++) {
         if (to > 0 && strcmp(fold->line[to - 1].text, fold->line[i].text) == 0) {
             fold->line[to - 1].n += fold->line[i].n;
+            fold->line[to - 1].samples += fold->line[i].samples;
             free(fold->line[i].text);
         } else {
             fold->line[to++] = fold->line[i];
@@ -94,13 +100,32 @@ bool fold_read(struct fold *fold, const char *data, size_t n)
     return true;
 }
 
-/* "[name tid=12];..." -> "[name];..." */
-void fold_drop_tids(struct fold *fold)
+/* Whether the line's first frame is the name of a thread. */
+static bool is_thread(const struct jx *x, const char *line)
+{
+    size_t n = strcspn(line, ";");
+
+    for (size_t i = 0; i < x->threads; i++) {
+        const char *name = x->thread[i].java != NULL ? x->thread[i].java : x->thread[i].os;
+        if (name != NULL && strlen(name) == n && memcmp(name, line, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* "[name tid=12];..." -> "[name];..."; threads without a name are "[tid=26]", of which the values
+ * have nothing, so they are all "[tid=]". */
+void fold_drop_tids(struct fold *fold, const struct jx *x)
 {
     for (size_t i = 0; i < fold->lines; i++) {
         char *s = fold->line[i].text, *tid = s, *at = NULL, *end;
         if (s[0] != '[')
             continue;
+        if (strncmp(s, "[tid=", 5) == 0 && !is_thread(x, s)) {
+            end = s + strcspn(s, "]");
+            memmove(s + 5, end, strlen(end) + 1);
+            continue;
+        }
         while ((tid = strstr(tid, " tid=")) != NULL) {
             end = tid + 5 + strspn(tid + 5, "0123456789");
             if (end[0] == ']' && (end[1] == ';' || end[1] == '\0')) {
@@ -185,10 +210,11 @@ static void put_text(struct name *o, const char *s)
 }
 
 /* Where a class name without its package begins: "/27319466" belongs to a lambda. */
-static size_t simple_start(const char *s, size_t n)
+static size_t simple_start(const char *s, size_t n, bool dots)
 {
     for (size_t i = n; i-- > 1;) {
-        if (s[i - 1] == '/' && (s[i] < '0' || s[i] > '9'))
+        bool digit = s[i] >= '0' && s[i] <= '9';
+        if ((s[i - 1] == '/' || (dots && s[i - 1] == '.')) && !digit)
             return i;
     }
     return 0;
@@ -218,9 +244,9 @@ static void put_class(struct name *o, const char *s, const struct fold_how *how,
     size_t n = strlen(s), from = 0;
 
     if (how->norm)
-        n = normal_length(s, n, how->converter);
-    if (how->simple)
-        from = simple_start(s, n);
+        n = normal_length(s, n, how->jfrconv);
+    if (how->simple) /* HotSpot's recorder writes lambda classes with dots */
+        from = simple_start(s, n, !how->jfrconv && strstr(s, "$$Lambda") != NULL);
     for (size_t i = from; i < n; i++)
         put(o, s[i] == '/' ? &slash : s + i, 1);
 }
@@ -247,6 +273,17 @@ static void put_leaf_class(struct name *o, const char *s, const struct fold_how 
     }
     while (dims-- > 0)
         put_text(o, "[]");
+}
+
+void fold_class(char *to, size_t size, const char *symbol)
+{
+    static const struct fold_how plain;
+    static struct name o;
+
+    o.n = 0;
+    o.s[0] = '\0';
+    put_leaf_class(&o, symbol, &plain);
+    snprintf(to, size, "%s", o.s);
 }
 
 static unsigned frame_type(const struct jx_frame *f)
@@ -335,7 +372,8 @@ static bool take(const struct jx_event *e, const char *mode, uint64_t *value, st
     if (strcmp(mode, "cputime") == 0)
         return is(e, "jdk.CPUTimeSample");
     if (strcmp(mode, "wall") == 0)
-        return is(e, "profiler.WallClockSample") || (execution && !state_is_default(e));
+        return is(e, "profiler.WallClockSample") || (execution && !state_is_default(e)) ||
+               is(e, "jdk.NativeMethodSample");
     if (strcmp(mode, "alloc") == 0) {
         bool tlab = is(e, "jdk.ObjectAllocationInNewTLAB");
         s->class = e->class;
@@ -413,7 +451,7 @@ struct node {
     char *name;
     unsigned type;
     size_t child, sibling;       /* 0 none */
-    uint64_t total, self, inlined, c1, interpreted;
+    uint64_t total, self, samples, inlined, c1, interpreted;
 };
 
 struct tree {
@@ -470,8 +508,10 @@ static void print_tree(const struct tree *t, size_t i, struct fold *fold, struct
             put_text(line, ";");
         put_text(line, t->node[k].name);
         put_text(line, suffix[voted(&t->node[k])]);
-        if (t->node[k].self > 0)
+        if (t->node[k].self > 0) {
             fold_add(fold, line->s, line->n, t->node[k].self);
+            fold->line[fold->lines - 1].samples = t->node[k].samples;
+        }
         print_tree(t, k, fold, line);
         line->n = n;
     }
@@ -496,12 +536,14 @@ static void put_converter_thread(struct name *o, const struct jx *x, const struc
     char buf[48];
 
     o->n = 0;
-    if (s != NULL && strncmp(s, "[tid=", 5) == 0) { /* names of all such threads are one frame */
+    if (s == NULL)
+        s = "[tid=]";
+    if (strncmp(s, "[tid=", 5) == 0) { /* names of all such threads are one frame */
         put_text(o, s);
         return;
     }
     put_text(o, "[");
-    for (; s != NULL && *s != '\0'; s++) {
+    for (; *s != '\0'; s++) {
         if ((unsigned char)*s >= 0xf0) {
             put_text(o, "\xef\xbf\xbd\xef\xbf\xbd");
             s += 3;
@@ -529,6 +571,15 @@ static void put_cleaned(struct name *o, const char *s)
     }
 }
 
+/* "app/Work.run(I)V" without the descriptor; until the next call. */
+static const char *method_name(const char *method)
+{
+    static char s[CLASS_MAX_BYTES];
+
+    snprintf(s, sizeof s, "%.*s", (int)strcspn(method, "("), method);
+    return s;
+}
+
 static void right_line(struct fold *fold, const struct jx *x, const struct sample *s,
                        const struct fold_how *how)
 {
@@ -536,10 +587,16 @@ static void right_line(struct fold *fold, const struct jx *x, const struct sampl
     const struct jx_event *e = s->e;
     const struct jx_stack *stack = e->stack < x->stacks ? &x->stack[e->stack] : NULL;
     const char *thread = thread_text(x, e);
+    char number[40];
 
     line.n = 0;
     if (how->threads) {
-        put_cleaned(&line, thread != NULL ? thread : "[no thread]");
+        if (e->thread < x->threads && x->thread[e->thread].is_virtual)
+            snprintf(number, sizeof number, "virtual-%" PRId64, x->thread[e->thread].java_id);
+        else
+            snprintf(number, sizeof number, "%" PRId64,
+                     e->thread < x->threads ? x->thread[e->thread].os_id : 0);
+        put_cleaned(&line, thread == NULL ? "[no thread]" : thread[0] == '\0' ? number : thread);
         put_text(&line, ";");
     }
     if (stack == NULL)
@@ -552,6 +609,10 @@ static void right_line(struct fold *fold, const struct jx *x, const struct sampl
         put_text(&line, suffix[frame_type(&stack->frame[i])]);
         put_text(&line, ";");
     }
+    if (is(e, "jdk.MethodTrace") && e->method != NULL) {
+        put_cleaned(&line, method_name(e->method));
+        put_text(&line, ";");
+    }
     if (s->class != NULL) {
         frame.n = 0;
         put_leaf_class(&frame, s->class, how);
@@ -560,6 +621,7 @@ static void right_line(struct fold *fold, const struct jx *x, const struct sampl
         put_text(&line, ";");
     }
     fold_add(fold, line.s, line.n - 1, s->ticks);
+    fold->line[fold->lines - 1].samples = 1;
 }
 
 static void converter_sample(struct tree *tree, const struct jx *x, const struct sample *s,
@@ -586,6 +648,7 @@ static void converter_sample(struct tree *tree, const struct jx *x, const struct
         at = child(tree, at, frame.s, s->class_type, s->ticks);
     }
     tree->node[at].self += s->ticks;
+    tree->node[at].samples++;
 }
 
 uint64_t fold_stackless(const struct jx *x, const struct fold_how *how)
@@ -601,17 +664,30 @@ uint64_t fold_stackless(const struct jx *x, const struct fold_how *how)
     return sum;
 }
 
+/* Whether a recording of the JVM's own holds samples: only those have NativeMethodSample. */
+static bool is_hotspot(const struct jx *x)
+{
+    for (size_t i = 0; i < x->counts; i++) {
+        if (strcmp(x->count[i].type, "jdk.NativeMethodSample") == 0)
+            return true;
+    }
+    return false;
+}
+
 void fold_from(struct fold *fold, const struct jx *x, const struct fold_how *how)
 {
     static struct name line;
     struct tree tree = {0};
     bool *leak = strcmp(how->mode, "leak") == 0 ? leaks(x, how->converter) : NULL;
+    bool skip = strcmp(how->mode, "wall") == 0 && !how->converter && is_hotspot(x);
 
     (void)child(&tree, 0, "", NATIVE, 0);
     for (size_t i = 0; i < x->events; i++) {
         struct sample s = {.e = &x->event[i]};
         uint64_t value;
         if (!take(s.e, how->mode, &value, &s) || (leak != NULL && !leak[i]))
+            continue;
+        if (skip && !is(s.e, "profiler.WallClockSample"))
             continue;
         s.ticks = how->total ? value : 1;
         if (!how->total && (s.e->has & 1u << JX_SAMPLES) != 0)

@@ -12,6 +12,7 @@
 struct fold_line {
     char *text;                  /* without the count */
     uint64_t n;
+    uint64_t samples;            /* how many went into n, where that is known */
 };
 
 struct fold {
@@ -23,6 +24,7 @@ struct fold_how {
     char mode[16];
     bool threads, lines, total, bci, dot, simple, norm, classify;
     bool converter;              /* as that prints them */
+    bool jfrconv;                /* its habits with names alone: --names jfrconv */
 };
 
 /* Takes "alloc-lines-total" apart; false: unknown. */
@@ -37,7 +39,9 @@ bool fold_read(struct fold *fold, const char *data, size_t n);
 /* Sorts by text and sums equal ones. */
 void fold_merge(struct fold *fold);
 /* Takes " tid=N" out of thread frames "[name tid=N]", which is a key for HotSpot. */
-void fold_drop_tids(struct fold *fold);
+void fold_drop_tids(struct fold *fold, const struct jx *x);
+/* "[[Ljava/lang/String;" -> "java.lang.String[][]". */
+void fold_class(char *to, size_t size, const char *symbol);
 void fold_free(struct fold *fold);
 
 #endif

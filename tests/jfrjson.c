@@ -98,19 +98,25 @@ static bool key_is(const struct parse *p, const char *name)
     return p->j.n == strlen(name) && memcmp(p->j.text, name, p->j.n) == 0;
 }
 
-/* ------------------------------------------------------------------- tables */
-
-/* Types of version 0.9 without what all of a vendor's begin with. */
-static const char *type_name(const struct parse *p, const char *s)
+/* Version 1.0 says com.oracle.jdk.X for jdk.X; types of 0.9 without what all of a vendor's begin
+ * with. */
+static const char *modern_type(const struct parse *p, const char *type)
 {
     static const char *const vendor[] = {"http://www.oracle.com/hotspot/",
                                          "http://www.oracle.com/"};
 
-    for (size_t i = 0; p->x->old && s != NULL && i < 2; i++)
-        if (strncmp(s, vendor[i], strlen(vendor[i])) == 0)
-            return s + strlen(vendor[i]);
-    return s;
+    for (size_t i = 0; p->x->old && i < 2; i++) {
+        if (strncmp(type, vendor[i], strlen(vendor[i])) == 0)
+            return type + strlen(vendor[i]);
+    }
+    if (strcmp(type, "com.oracle.jdk.AllocationRequiringGc") == 0)
+        return "jdk.AllocationRequiringGC";
+    if (strcmp(type, "com.oracle.jdk.GCG1MMU") == 0)
+        return "jdk.G1MMU";
+    return strncmp(type, "com.oracle.jdk.", 15) == 0 ? type + 11 : type;
 }
+
+/* ------------------------------------------------------------------- tables */
 
 static void counts(struct parse *p)
 {
@@ -120,7 +126,7 @@ static void counts(struct parse *p)
     while (fm_json_next(&p->j) == FM_JSON_KEY) {
         enum fm_json_token t;
         x->count = grow(p, x->count, x->counts, sizeof *x->count);
-        x->count[x->counts].type = type_name(p, string(p));
+        x->count[x->counts].type = modern_type(p, string(p));
         t = fm_json_next(&p->j);
         if (t == FM_JSON_ARRAY) {
             x->count[x->counts].events = (uint64_t)next_number(p);
@@ -210,7 +216,8 @@ static bool named_number(struct parse *p, struct jx_event *e)
     int64_t v;
 
     for (unsigned i = 0; i < JX_NUMBERS; i++) {
-        if (!key_is(p, number_name[i]))
+        bool jrockit = p->x->old && i == JX_BYTES_READ && key_is(p, "bytes");
+        if (!jrockit && !key_is(p, number_name[i]))
             continue;
         enum fm_json_token t = fm_json_next(&p->j);
         if (number_of(p, t, &v)) {
@@ -226,8 +233,10 @@ static bool named_number(struct parse *p, struct jx_event *e)
 
 static bool is_class(const struct parse *p)
 {
+    if (p->x->old && (key_is(p, "klass") || key_is(p, "class")))
+        return true;
     return key_is(p, "objectClass") || key_is(p, "monitorClass") || key_is(p, "parkedClass") ||
-           key_is(p, "thrownClass") || key_is(p, "klass") || key_is(p, "class");
+           key_is(p, "thrownClass");
 }
 
 static void text_field(struct parse *p, const char **to)
@@ -244,10 +253,11 @@ static void field(struct parse *p, struct jx_event *e)
 {
     int64_t v;
 
-    if (key_is(p, "event")) {
-        e->type = type_name(p, text_of(p, fm_json_next(&p->j)));
-    } else if (key_is(p, "start")) {
+    if (key_is(p, "event") && e->type == NULL) {
+        e->type = modern_type(p, text_of(p, fm_json_next(&p->j)));
+    } else if (key_is(p, "start") && !e->timed) { /* later ones are fields of that name */
         e->start = next_number(p);
+        e->timed = true;
     } else if (key_is(p, "end")) { /* version 0.9: behind start, if that is there */
         v = next_number(p);
         e->has_dur = e->start != 0;
@@ -259,6 +269,8 @@ static void field(struct parse *p, struct jx_event *e)
             e->has_dur = true;
         }
     } else if (key_is(p, "eventThread") || (key_is(p, "sampledThread") && !p->x->old)) {
+        e->thread = place(p, fm_json_next(&p->j));
+    } else if (key_is(p, "thread") && !p->x->old && e->thread == JX_ABSENT) {
         e->thread = place(p, fm_json_next(&p->j));
     } else if (key_is(p, "thread") && p->x->old) {
         text_field(p, &e->thread_name);

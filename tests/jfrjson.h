@@ -36,7 +36,7 @@ enum jx_number {
 struct jx_event {
     const char *type;
     int64_t start, dur;          /* ns since 1970, ns */
-    bool has_dur;
+    bool timed, has_dur;
     size_t thread, stack;        /* places in the tables, JX_NULL, JX_ABSENT */
     const char *thread_name;     /* version 0.9 */
     const char *state, *class, *method; /* NULL: null or absent */

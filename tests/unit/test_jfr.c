@@ -4,8 +4,6 @@
  */
 #include "foldmill.h"
 
-#include "import/import.h"
-
 #include "../jfrfix.h"
 #include "../storerows.h"
 
@@ -284,8 +282,6 @@ int main(void)
     SRunner *runner = srunner_create(suite);
     int failed;
 
-    if (fm_importer_find("jfr") == NULL)
-        return 0;
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, fixtures, 0, (int)count(jfr_fixtures));
     tcase_add_loop_test(tcase, damages, 0, (int)count(jfr_damages));
