@@ -453,5 +453,12 @@ const struct jfr_fixture jfr_damages[] = {
     {"no-ticks-rate", no_ticks_rate, JFR_NOTHING, NULL, 0, 0, NULL},
     {"reference-cycle", reference_cycle, JFR_WHOLE,
      "acme.Sample 1000000100 w1 main p/C.m:4i\n", 1, 0, NULL},
+    {"0.9-cut", jfr_09_cut, JFR_NOTHING, NULL, 0, 0, "its types stood at its end"},
+    {"0.9-cut-behind-2", jfr_09_cut_behind_2, JFR_DAMAGED, NULL, 3, 0, "its types stood at"},
+    {"0.9-event-size", jfr_09_event_size, JFR_DAMAGED,
+     "jdk.ExecutionSample 1000000500 w1 main app/Work.main:10i;app/Work.run:20j\n", 1, 0,
+     "event of 5000 bytes"},
+    {"0.9-endless", jfr_09_endless, JFR_DAMAGED,
+     "jdk.ExecutionSample 1000000500 w1  [unknown%20stack]s\n", 1, 0, NULL}, /* no name */
     {NULL, NULL, 0, NULL, 0, 0, NULL},
 };

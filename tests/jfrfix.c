@@ -510,6 +510,7 @@ const struct jfr_fixture jfr_fixtures[] = {
      "jdk.ExecutionSample 2001000000 w1 gr\303\266\303\237e " OLD_STACK "\n", 2, 0, NULL},
     {"modes-profiler", jfr_modes_profiler, JFR_WHOLE, MODES_PROFILER, 15, 0, NULL},
     {"modes-hotspot", jfr_modes_hotspot, JFR_WHOLE, MODES_HOTSPOT, 18, 0, NULL},
+    {"0.9-then-2.1", jfr_09_then_2, JFR_WHOLE, NULL, 9, 0, NULL},
     {NULL, NULL, 0, NULL, 0, 0, NULL},
 };
 

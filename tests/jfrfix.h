@@ -39,6 +39,11 @@ const struct jfr_fixture *jfr_fixture_find(const char *name);
 void jfr_09_hotspot(struct jfr *g);
 void jfr_09_reused_keys(struct jfr *g);
 void jfr_09_two_chunks(struct jfr *g);
+void jfr_09_then_2(struct jfr *g);
+void jfr_09_cut(struct jfr *g);
+void jfr_09_cut_behind_2(struct jfr *g);
+void jfr_09_event_size(struct jfr *g);
+void jfr_09_endless(struct jfr *g);
 
 /* What events mean: jfrmean.c. */
 void jfr_modes_profiler(struct jfr *g);

@@ -407,3 +407,63 @@ void jfr_09_two_chunks(struct jfr *g)
     pools(&m, 9000, hotspot_pools);
     end(&m, 2000, 7000, 1000000);
 }
+
+/* Versions follow each other in one file, each with its own types and clock. */
+void jfr_09_then_2(struct jfr *g)
+{
+    jfr_09_hotspot(g);
+    jfr_small_chunk(g, NS, 5000);
+    jfr_09_two_chunks(g);
+}
+
+/* Types stand at a chunk's end: of one that is cut nothing can be read. */
+void jfr_09_cut(struct jfr *g)
+{
+    jfr_09_hotspot(g);
+    g->n -= 100;
+}
+
+void jfr_09_cut_behind_2(struct jfr *g)
+{
+    jfr_small_chunk(g, NS, 5000);
+    jfr_09_cut(g);
+}
+
+/* An event whose size reaches into the metadata; those in front of it are read. */
+void jfr_09_event_size(struct jfr *g)
+{
+    struct gen m = {.g = g, .uri = HOTSPOT};
+    size_t at;
+
+    schema(&m, hotspot_types);
+    chunk(&m);
+    event(&m, "20 500 101 1 5");
+    pools(&m, 1000, hotspot_pools);
+    at = g->n;
+    event(&m, "20 600 101 1 5");
+    end(&m, 1000, 0, NS);
+    jfr_set_be(g, at, 5000, 4);
+}
+
+/* A struct that holds itself, and a count of entries that no bytes are left for. */
+void jfr_09_endless(struct jfr *g)
+{
+    struct gen m = {.g = g, .uri = HOTSPOT};
+
+    schema(&m, "S a=14*1\nS b=14*0\nS sampledThread=6/7 stackTrace=8/9 state=4/34\nS utf8=11\n"
+               "E 20 vm/prof/execution_sample - 2\nE 21 acme/endless k 0\nC 7 Thread 6 3\n"
+               "C 9 StackTrace 8 3\n");
+    chunk(&m);
+    event(&m, "20 500 101 1 5");
+    event_begin(&m, 21);
+    jfr_be(g, 500, 8);
+    jfr_be(g, 0, 8);
+    event_end(&m);
+    event_begin(&m, 1);
+    jfr_be(g, 1000, 8);
+    jfr_be(g, 0, 8);
+    jfr_be(g, 7, 4);
+    jfr_be(g, 0x7fffffff, 4);
+    event_end(&m);
+    end(&m, 1000, 0, NS);
+}

@@ -267,7 +267,8 @@ static enum fm_status close_jobs(struct session *s, size_t n, enum fm_status sta
         if (status == FM_OK) {
             tell_chunk(s, &job->chunk);
             tell_facts(s, &job->chunk);
-            if (s->first == 0 || job->chunk.h.start_ns < s->first)
+            if (job->chunk.h.start_ns != 0 &&
+                (s->first == 0 || job->chunk.h.start_ns < s->first))
                 s->first = job->chunk.h.start_ns;
         }
         fm_jfr_chunk_release(&job->chunk);
