@@ -156,7 +156,9 @@ static void check_store(struct fm_ctx *ctx, struct fm_store *store, struct outco
     uint64_t stacks = 0;
 
     check_account(store, o);
-    if (fm_store_verify(store, &err) != FM_OK)
+    if (fm_store_verify(store, &err) == FM_NOMEM)
+        o->status = FM_NOMEM;
+    else if (err.status != FM_OK)
         snprintf(o->why, sizeof o->why, "verify: %.500s", err.message);
     if (o->kept == 0)
         return;

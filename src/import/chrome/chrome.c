@@ -260,6 +260,8 @@ bool fm_chrome_document(struct fm_chrome *c, fm_json_more *source, void *user)
         c->cut_at = fm_json_offset(&j, j.p);
         return true;
     }
+    if (c->read == FM_OK)
+        fm_chrome_diag(c, FM_DIAG_CHROME_DOCUMENT, fm_json_offset(&j, j.p));
     if (c->read == FM_OK && j.error == FM_JSON_DEEP)
         c->read = fm_error_at(c->err, FM_LIMIT, fm_input_name(c->import->input),
                               fm_json_offset(&j, j.p), "nested deeper than %u levels",

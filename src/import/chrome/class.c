@@ -190,9 +190,8 @@ uint32_t fm_chrome_class(struct fm_chrome *c, const struct fm_chrome_group *grou
     if (c->classes > MAX_CLASSES && cat != 0)
         return fm_chrome_class(c, group, 0);
     struct fm_chrome_class class = {.group = group, .cat = cat};
-    slot = fm_map_put(&c->class_map, key, NULL);
-    if (!slot || !declare(c, &class) ||
-        !fm_grow(c->mem, (void **)&c->class, &c->class_cap, c->classes + 1, sizeof *c->class)) {
+    if (!fm_grow(c->mem, (void **)&c->class, &c->class_cap, c->classes + 1, sizeof *c->class) ||
+        !declare(c, &class) || !(slot = fm_map_put(&c->class_map, key, NULL))) {
         c->oom = true;
         return UINT32_MAX;
     }

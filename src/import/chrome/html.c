@@ -33,6 +33,7 @@ struct page {
     unsigned bit_count;
     uint64_t offset;               /* of the element's text */
     unsigned traces;
+    enum fm_status damage;         /* of what was unpacked, told in c->err */
 };
 
 static bool peek(struct page *p, size_t need, const unsigned char **data, size_t *n)
@@ -128,16 +129,13 @@ static void add_text(struct page *p, const unsigned char *s, size_t n)
         add_script(p, s, n, offset);
 }
 
+/* Damage of the bytes ends them; it is told when the trace has been read. */
 static bool more(void *user, size_t used, size_t need, const unsigned char **data, size_t *n)
 {
     struct fm_chrome *c = user;
-    enum fm_status status;
     fm_reader_consume(c->reader, used);
-    status = fm_reader_peek(c->reader, need, data, n, c->err);
-    if (status == FM_OK || *n > 0)
-        return true;
-    c->read = status;
-    return false;
+    fm_reader_peek(c->reader, need, data, n, NULL);
+    return true;
 }
 
 /* A trace of its own: unpacked and read like a file. */
@@ -147,6 +145,7 @@ static bool read_viewer(struct page *p)
     struct fm_reader *outer = c->reader, *inner = NULL;
     struct fm_input *input = NULL;
     enum fm_status status;
+    enum fm_json_end end = c->end;
     bool ok = false;
     status = fm_input_open_memory(c->ctx, p->data, p->n, fm_input_name(c->import->input), &input,
                                   c->err);
@@ -156,7 +155,11 @@ static bool read_viewer(struct page *p)
         c->reader = inner;
         ok = fm_chrome_document(c, more, c);
         c->reader = outer;
+        if (c->end == FM_JSON_COMPLETE)
+            c->end = end;
         fm_input_findings(input, &fm_builder_source_row(c->builder)->diags);
+        if (p->damage == FM_OK)
+            p->damage = fm_input_damage(input, c->err);
         p->traces++;
     } else {
         c->read = status;
@@ -256,7 +259,9 @@ bool fm_chrome_html(struct fm_chrome *c)
         if (!read_script(&page))
             return false;
     if (c->read == FM_OK && page.traces == 0)
-        c->read = fm_error_at(c->err, FM_FORMAT, fm_input_name(c->import->input), FM_NO_OFFSET,
-                              "an HTML page without a trace in it");
+        c->read = fm_error_at(c->err, FM_UNSUPPORTED, fm_input_name(c->import->input),
+                              FM_NO_OFFSET, "an HTML page without a trace in it");
+    if (c->read == FM_OK)
+        c->read = page.damage;
     return c->read == FM_OK;
 }

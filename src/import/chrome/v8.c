@@ -437,7 +437,7 @@ static void add_rows(struct fm_chrome *c, struct fm_v8_profile *p, const struct 
 {
     int64_t end;
     bool has_end = edge_time(p->end, p->seconds, &end);
-    for (size_t i = 0; i < p->samples; i++) {
+    for (size_t i = 0; i < p->samples && !c->oom; i++) {
         struct fm_chrome_point point = {.thread = p->thread, .has_ts = true, .ts = timed[i].ts,
                                         .offset = FM_NO_OFFSET, .profile = p->id,
                                         .source = p->source, .alone = p == c->v8->alone};
@@ -468,7 +468,7 @@ static bool finish_samples(struct fm_chrome *c, struct fm_v8_profile *p)
 
 static void finish_heap(struct fm_chrome *c, struct fm_v8_profile *p)
 {
-    for (uint32_t i = 0; i < p->nodes; i++)
+    for (uint32_t i = 0; i < p->nodes && !c->oom; i++)
         if (p->node[i].self > 0)
             fm_chrome_heap(c, p->node[i].self, fm_v8_stack(c, p, i));
 }
