@@ -141,6 +141,9 @@ struct fm_import_options {
     bool callers_exact;        /* look callers up at the raw return address (perf <= 6.12) */
     bool no_symbols;           /* leave frames as module and address */
     const char *demangle;      /* "short" (NULL), "full" or "raw" */
+    const char *unfinished;    /* spans that never end last to the end of the span around them or
+                                  the trace ("enclosing", NULL), of their thread ("thread"), or
+                                  are left out ("drop") */
 };
 
 /* An input that is not a path. */

@@ -11,6 +11,7 @@
  * outermost object's keys count. Facts are kept as provenance `chrome.KEY`, cut to 4 KiB.
  */
 #include "import/chrome/chrome.h"
+#include "import/chrome/span.h"
 
 #include "util/error.h"
 
@@ -344,8 +345,26 @@ static enum fm_status ended(struct fm_chrome *c)
 
 /* ------------------------------------------------------------------ driver */
 
+static bool find_unfinished(const char *word, int *out)
+{
+    static const char *const words[] = {[FM_CHROME_END_ENCLOSING] = "enclosing",
+                                        [FM_CHROME_END_THREAD] = "thread",
+                                        [FM_CHROME_END_DROP] = "drop"};
+    for (size_t i = 0; i < FM_COUNT(words); i++) {
+        if (!word || strcmp(word, words[i]) == 0) {
+            *out = (int)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum fm_status start(struct fm_chrome *c, struct fm_error *err)
 {
+    const char *unfinished = c->import->options->unfinished;
+    if (!find_unfinished(unfinished, &c->unfinished))
+        return fm_error_set(err, FM_CONFIG, "unfinished spans end '%s': enclosing, thread or drop",
+                            unfinished);
     fm_arena_init(&c->arena, c->mem);
     fm_map_init(&c->thread_map, c->mem);
     fm_map_init(&c->process_map, c->mem);

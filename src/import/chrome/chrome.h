@@ -190,6 +190,7 @@ struct fm_chrome {
 
     struct fm_map counter_map;     /* hash of (name, id, series) -> name of the event */
     uint64_t overlap_ns;
+    int unfinished;                /* enum fm_chrome_unfinished */
     bool cpu_wanted;               /* thread times are asked for */
     char *scratch;                 /* decoded texts */
     size_t scratch_cap;

@@ -382,6 +382,8 @@ uint64_t fm_chrome_row(struct fm_chrome *c, uint32_t class_index, uint64_t *valu
                        uint64_t *present, uint32_t chain, uint64_t offset)
 {
     const struct fm_chrome_class *class = &c->class[class_index];
+    if (class->id == FM_CLASS_NOT_ASKED)
+        return UINT64_MAX;
     if (class->id < 0) {
         fm_account_record(c->builder, FM_ACCOUNT_NOT_MAPPED, class->name, offset, 1);
         return UINT64_MAX;

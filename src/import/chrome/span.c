@@ -422,6 +422,7 @@ bool fm_chrome_spans_finish(struct fm_chrome *c)
     sweep->name = site_name;
     sweep->join = join_chains;
     sweep->user = c;
+    sweep->unfinished = c->unfinished;
     sweep->depth = FM_MIN(c->ctx->cap[FM_CAP_STACK_DEPTH], UINT32_MAX);
     w->c = c;
     w->s = s;
