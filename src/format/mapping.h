@@ -84,8 +84,8 @@ void fm_binding_only(struct fm_binding *binding, const char *events);
 /*
  * Declares a class. Returns its number (>= 0) or FM_CLASS_UNMAPPED when no rule takes it (its
  * events are then counted by fm_event_unmapped()); FM_CLASS_NOT_ASKED when fm_binding_only() leaves
- * it out (its events are known, their rows are not wanted); -2 on no memory or too many fields. The class
- * takes every rule that matches its name, in order, up to the first without `when`.
+ * it out (its events are known, their rows are not wanted); -2 on no memory or too many fields. The
+ * class takes every rule that matches its name, in order, up to the first without `when`.
  * wanted (fields bits, (n + 63) / 64 words, may be NULL) tells which fields the moves read; others
  * need not be decoded and may be left absent.
  * `period` is the event's sampling period setting (0 unknown). Names and units are copied.

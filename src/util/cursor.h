@@ -16,6 +16,7 @@ struct fm_cursor {
     const unsigned char *base;  /* where `offset` was taken */
     uint64_t offset;            /* file offset of base */
     bool swap;
+    bool wide;                  /* formats that have both: numbers of fixed width, no varints */
     bool bad;
 };
 
@@ -26,6 +27,7 @@ static inline void fm_cursor_init(struct fm_cursor *c, const void *data, size_t 
     c->end = c->p + n;
     c->offset = offset;
     c->swap = swap;
+    c->wide = false;
     c->bad = false;
 }
 

@@ -310,6 +310,7 @@ static void number_fact(struct fm_chrome *c, const char *key, uint64_t n)
 
 static enum fm_status rows(struct fm_chrome *c)
 {
+    fm_chrome_seen_all(c);
     if (!fm_chrome_spans_finish(c) || !fm_chrome_async_finish(c) || !fm_chrome_flow_finish(c) ||
         !fm_chrome_samples_finish(c))
         return FM_NOMEM;

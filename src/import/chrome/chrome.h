@@ -92,8 +92,7 @@ struct fm_chrome_thread {
     bool has_sort;
     int64_t sort_index;
     uint64_t events;               /* other than M */
-    bool has_time;
-    int64_t first, last;           /* ns, over its events */
+    int64_t first, last;           /* ns, over its events; first > last: none */
     struct fm_chrome_span *span;   /* records in file order */
     size_t spans, span_cap;
     bool unordered;                /* B or E older than one before it */
@@ -148,6 +147,10 @@ struct fm_chrome {
     enum fm_json_end end;
     uint64_t cut_at;               /* FM_JSON_TRUNCATED: where the piece begins that is lost */
     struct fm_json_object *item;
+    struct {
+        uint64_t name;
+        int number;
+    } shape[FM_JSON_FIELDS];       /* keys of the last event, and what they are */
     /* source.c */
     uint64_t skipped;              /* bytes before the document */
     uint64_t facts;
@@ -158,7 +161,7 @@ struct fm_chrome {
     bool any_events;               /* an array of events was there */
     uint64_t events;               /* objects of the array, without {} */
     uint64_t phases[128];
-    bool has_time;
+    bool has_time;                 /* at the end: */
     int64_t first, last;           /* ns, over all events but M: the trace's ends */
     int64_t base_ns;               /* baseTimeNanoseconds */
     bool has_base;
@@ -237,8 +240,15 @@ void fm_chrome_metadata(struct fm_chrome *c, const struct fm_chrome_event *e);  
 /* Gives the store's rows their names: at the very end. */
 void fm_chrome_name_threads(struct fm_chrome *c);
 void fm_chrome_threads_release(struct fm_chrome *c);
-/* Widens the time that is seen of a thread and of the trace. */
-void fm_chrome_seen(struct fm_chrome *c, uint32_t thread, int64_t ns);
+/* Widens the time that is seen of a thread. */
+static inline void fm_chrome_seen(struct fm_chrome *c, uint32_t thread, int64_t ns)
+{
+    struct fm_chrome_thread *t = &c->thread[thread];
+    t->first = FM_MIN(t->first, ns);
+    t->last = FM_MAX(t->last, ns);
+}
+/* The trace's ends from those of its threads. */
+void fm_chrome_seen_all(struct fm_chrome *c);
 
 /* ---- class.c */
 bool fm_chrome_classes_init(struct fm_chrome *c);

@@ -118,11 +118,17 @@ static bool more_fields(struct fm_chrome *c, struct fm_chrome_event *e,
     return fm_json_object_more(object);
 }
 
-static void find_fields(struct fm_chrome_event *e, const struct fm_json_object *object)
+/* Events look like the one before: each place remembers the key that stood there. */
+static void find_fields(struct fm_chrome *c, struct fm_chrome_event *e,
+                        const struct fm_json_object *object)
 {
     for (uint32_t i = 0; i < object->fields; i++) {
         const struct fm_json_field *f = &object->field[i];
-        int number = field_number(f);
+        if (FM_UNLIKELY(f->name != c->shape[i].name || f->key_n > 7)) {
+            c->shape[i].name = f->name;
+            c->shape[i].number = field_number(f);
+        }
+        int number = c->shape[i].number;
         if (number >= 0)
             e->field[number] = f->kind == FM_JSON_NULL ? NULL : f;
     }
@@ -182,7 +188,12 @@ static void take(struct fm_chrome *c, const struct fm_chrome_event *e)
 
 static bool known_phase(char phase)
 {
-    return phase > ' ' && strchr("BEXbenSTpFiIRCstfPNODMmVvc()", phase) != NULL;
+    static const bool known[128] = {
+        ['B'] = 1, ['E'] = 1, ['X'] = 1, ['b'] = 1, ['e'] = 1, ['n'] = 1, ['S'] = 1, ['T'] = 1,
+        ['p'] = 1, ['F'] = 1, ['i'] = 1, ['I'] = 1, ['R'] = 1, ['C'] = 1, ['s'] = 1, ['t'] = 1,
+        ['f'] = 1, ['P'] = 1, ['N'] = 1, ['O'] = 1, ['D'] = 1, ['M'] = 1, ['m'] = 1, ['V'] = 1,
+        ['v'] = 1, ['c'] = 1, ['('] = 1, [')'] = 1};
+    return (unsigned char)phase < 128 && known[(unsigned char)phase];
 }
 
 /* The first character of `ph` counts. */
@@ -202,9 +213,9 @@ void fm_chrome_event(struct fm_chrome *c, struct fm_json_object *object)
     e.offset = object->at;
     if (object->fields == 0)
         return;                    /* {}: some writers end their array with it */
-    find_fields(&e, object);
+    find_fields(c, &e, object);
     while (FM_UNLIKELY(object->rest != NULL) && more_fields(c, &e, object, kept))
-        find_fields(&e, object);
+        find_fields(c, &e, object);
     c->events++;
     e.phase = phase_of(&e);
     c->phases[e.phase & 127]++;

@@ -49,7 +49,16 @@ struct site {
     fm_frame frame;
 };
 
+/* A name and category as they stand in the file, and their site. */
+#define RECENT 1024u
+struct recent {
+    uint32_t site;                 /* + 1; 0: not used */
+    uint16_t name_n, cat_n;
+    char text[56];                 /* name, category */
+};
+
 struct fm_chrome_sites {
+    struct recent recent[RECENT];
     struct site *site;
     size_t sites, site_cap;
     struct fm_map site_map;        /* name << 32 | category -> site */
@@ -143,6 +152,39 @@ static bool is_total(const struct fm_chrome_event *e)
            memmem(args->text, args->n, "\"avg ms\"", 8) != NULL;
 }
 
+/* The ends of a text: names that differ do so there. */
+static uint64_t ends(const char *s, size_t n)
+{
+    uint64_t a = 0, b = 0;
+    if (n >= 8) {
+        memcpy(&a, s, 8);
+        memcpy(&b, s + n - 8, 8);
+    } else if (n >= 4) {
+        memcpy(&a, s, 4);
+        memcpy(&b, s + n - 4, 4);
+    } else if (n > 0) {
+        a = (unsigned char)s[0] | (uint64_t)(unsigned char)s[n / 2] << 8 |
+            (uint64_t)(unsigned char)s[n - 1] << 16;
+    }
+    return fm_mix(fm_mix(n, a), b);
+}
+
+/* The place of a name and category, whether they are the ones there or not. NULL: too long. */
+static struct recent *find_recent(struct fm_chrome_sites *s, const struct fm_json_field *name,
+                                  const struct fm_json_field *cat, bool *same)
+{
+    size_t n = name ? name->n : 0, k = cat ? cat->n : 0;
+    if (n == 0 || n + k > sizeof s->recent[0].text || name->escaped || (cat && cat->escaped))
+        return NULL;
+    uint64_t h = ends(name->text, n);
+    if (k)
+        h = fm_mix(h, ends(cat->text, k));
+    struct recent *r = &s->recent[h % RECENT];
+    *same = r->site && r->name_n == n && r->cat_n == k && memcmp(r->text, name->text, n) == 0 &&
+            (k == 0 || memcmp(r->text + n, cat->text, k) == 0);
+    return r;
+}
+
 static uint32_t find_site(struct fm_chrome *c, struct fm_chrome_sites *s,
                           const struct fm_chrome_event *e)
 {
@@ -161,13 +203,47 @@ static uint32_t find_site(struct fm_chrome *c, struct fm_chrome_sites *s,
     return (uint32_t)*slot;
 }
 
+static uint32_t recent_site(struct fm_chrome *c, struct fm_chrome_sites *s,
+                            const struct fm_chrome_event *e)
+{
+    const struct fm_json_field *name = e->field[FM_CHROME_NAME], *cat = e->field[FM_CHROME_CAT];
+    bool same;
+    struct recent *r = find_recent(s, name, cat, &same);
+    if (r && FM_LIKELY(same))
+        return r->site - 1;
+    uint32_t site = find_site(c, s, e);
+    /* Totals of clang are told by more than their names. */
+    if (!r || site == UINT32_MAX || (name->n > 6 && memcmp(name->text, "Total", 5) == 0))
+        return site;
+    r->site = site + 1;
+    r->name_n = (uint16_t)name->n;
+    r->cat_n = (uint16_t)(cat ? cat->n : 0);
+    memcpy(r->text, name->text, name->n);
+    if (cat)
+        memcpy(r->text + name->n, cat->text, cat->n);
+    return site;
+}
+
+/* The number of the name of an E. The name of its B was seen lately. */
+static uint32_t end_name(struct fm_chrome *c, struct fm_chrome_sites *s,
+                         const struct fm_chrome_event *e)
+{
+    bool same;
+    const struct recent *r =
+        find_recent(s, e->field[FM_CHROME_NAME], e->field[FM_CHROME_CAT], &same);
+    if (r && same)
+        return s->site[r->site - 1].number;
+    return name_number(c, s, fm_chrome_str(c, e->field[FM_CHROME_NAME]));
+}
+
 /* ------------------------------------------------------------------ records */
 
 struct fm_chrome_span *fm_chrome_record(struct fm_chrome *c, uint32_t thread)
 {
     struct fm_chrome_thread *t = &c->thread[thread];
-    if (t->spans >= UINT32_MAX - 1 ||
-        !fm_grow(c->mem, (void **)&t->span, &t->span_cap, t->spans + 1, sizeof *t->span)) {
+    if (FM_UNLIKELY(t->spans == t->span_cap) &&
+        (t->spans >= UINT32_MAX - 1 ||
+         !fm_grow(c->mem, (void **)&t->span, &t->span_cap, t->spans + 1, sizeof *t->span))) {
         c->oom = true;
         return NULL;
     }
@@ -223,9 +299,7 @@ void fm_chrome_span(struct fm_chrome *c, const struct fm_chrome_event *e)
     int64_t start;
     if (!s || !fm_json_time_round(e->ts, &start))
         return;
-    uint32_t site = e->phase == 'E'
-                        ? name_number(c, s, fm_chrome_str(c, e->field[FM_CHROME_NAME]))
-                        : find_site(c, s, e);
+    uint32_t site = e->phase == 'E' ? end_name(c, s, e) : recent_site(c, s, e);
     struct fm_chrome_span *r = site == UINT32_MAX ? NULL : fm_chrome_record(c, e->thread);
     if (!r)
         return;

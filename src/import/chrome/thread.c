@@ -70,7 +70,7 @@ static uint32_t add_thread(struct fm_chrome *c, const struct fm_chrome_ident *pi
         return UINT32_MAX;
     c->thread[c->threads] = (struct fm_chrome_thread){
         .pid = *pid, .tid = *tid, .process = process, .row = FM_NONE,
-        .newest = {INT64_MIN, 0}};
+        .newest = {INT64_MIN, 0}, .first = INT64_MAX, .last = INT64_MIN};
     return (uint32_t)c->threads++;
 }
 
@@ -136,15 +136,15 @@ uint32_t fm_chrome_thread(struct fm_chrome *c, const struct fm_json_field *pid,
     return thread;
 }
 
-void fm_chrome_seen(struct fm_chrome *c, uint32_t thread, int64_t ns)
+void fm_chrome_seen_all(struct fm_chrome *c)
 {
-    struct fm_chrome_thread *t = &c->thread[thread];
-    t->first = t->has_time ? FM_MIN(t->first, ns) : ns;
-    t->last = t->has_time ? FM_MAX(t->last, ns) : ns;
-    t->has_time = true;
-    c->first = c->has_time ? FM_MIN(c->first, ns) : ns;
-    c->last = c->has_time ? FM_MAX(c->last, ns) : ns;
-    c->has_time = true;
+    c->first = INT64_MAX;
+    c->last = INT64_MIN;
+    for (size_t i = 0; i < c->threads; i++) {
+        c->first = FM_MIN(c->first, c->thread[i].first);
+        c->last = FM_MAX(c->last, c->thread[i].last);
+    }
+    c->has_time = c->first <= c->last;
 }
 
 /* ------------------------------------------------------------------ rows of the store */

@@ -100,10 +100,10 @@ enum fm_jfr_step_result fm_jfr_walk_slow(struct fm_jfr_walk *w, struct fm_jfr_ev
         return FM_JFR_END;
     if (w->n < HEAD_BYTES && w->n < w->end - w->at && !refill(w, HEAD_BYTES))
         return FM_JFR_INPUT;
-    c = fm_jfr_cursor(w->p, w->n, w->at);
+    c = fm_jfr_cursor_of(w->p, w->n, w->at, w->wide);
     head->offset = w->at;
-    head->size = fm_jfr_varint(&c);
-    head->type = fm_jfr_varint(&c);
+    head->size = fm_jfr_int(&c, 4);
+    head->type = fm_jfr_int(&c, 8);
     head->p = w->p;
     head->have = w->n;
     head->payload = (size_t)(c.p - w->p);
@@ -177,9 +177,9 @@ static enum fm_status confirmed(struct fm_jfr_scan *scan, uint64_t at, bool *ok,
     status = fm_input_read_at(scan->import->input, at + meta, buf, sizeof buf, &got, err);
     if (status != FM_OK)
         return status;
-    c = fm_jfr_cursor(buf, got, 0);
-    size = fm_jfr_varint(&c);
-    type = fm_jfr_varint(&c);
+    c = fm_jfr_cursor_of(buf, got, 0, fm_jfr_is_wide(&h));
+    size = fm_jfr_int(&c, 4);
+    type = fm_jfr_int(&c, 8);
     *ok = fm_cursor_ok(&c) && type == 0 && size > 4;
     return FM_OK;
 }
@@ -218,13 +218,14 @@ static enum fm_status seek_header(struct fm_jfr_scan *scan, uint64_t at, uint64_
 /* ------------------------------------------------------------------ scanning */
 
 /* Where events stop being possible, at most at `limit`, or where another chunk begins. */
-static enum fm_status follow(struct fm_jfr_scan *scan, uint64_t at, uint64_t announced,
+static enum fm_status follow(struct fm_jfr_scan *scan, uint64_t at, bool wide, uint64_t announced,
                              uint64_t *end, struct fm_error *err)
 {
     struct fm_jfr_walk w;
     struct fm_jfr_event_head head;
     enum fm_jfr_step_result r = FM_JFR_END;
     fm_jfr_walk_init(&w, scan->reader, at, scan->size, err);
+    w.wide = wide;
     while (w.at != announced && (r = fm_jfr_walk_next(&w, &head)) == FM_JFR_EVENT) {
         if (head.have >= sizeof magic && memcmp(head.p, magic, sizeof magic) == 0) {
             bool ok;
@@ -265,7 +266,7 @@ static enum fm_status end_broken(struct fm_jfr_scan *scan, struct fm_jfr_chunk *
         first = scan->size;
     if (chunk->fault == FM_JFR_NEVER_FINISHED)
         announced = UINT64_MAX;
-    status = follow(scan, first, announced, &walked, err);
+    status = follow(scan, first, fm_jfr_is_wide(h), announced, &walked, err);
     if (status != FM_OK)
         return status;
     status = seek_header(scan, walked, &next, err);

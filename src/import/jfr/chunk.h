@@ -28,6 +28,11 @@ struct fm_jfr_header {
     uint8_t state, flags;
 };
 
+static inline bool fm_jfr_is_wide(const struct fm_jfr_header *h)
+{
+    return (h->flags & 1) == 0;
+}
+
 /* What is wrong with the frame of a chunk. */
 enum fm_jfr_fault {
     FM_JFR_WHOLE,
@@ -105,6 +110,7 @@ struct fm_jfr_walk {
     uint64_t at, end;           /* offset of the next event, end of the chunk */
     const unsigned char *p;     /* window at `at` */
     size_t n;
+    bool wide;                  /* to be set: integers are not compressed */
     enum fm_status status;      /* of the input */
     struct fm_error *err;
 };
@@ -129,7 +135,7 @@ static inline enum fm_jfr_step_result fm_jfr_walk_next(struct fm_jfr_walk *walk,
                                                        struct fm_jfr_event_head *head)
 {
     const unsigned char *p = walk->p;
-    if (FM_UNLIKELY(walk->n < 2 * FM_JFR_VARINT_MAX))
+    if (FM_UNLIKELY(walk->n < 2 * FM_JFR_VARINT_MAX || walk->wide))
         return fm_jfr_walk_slow(walk, head);
     head->size = fm_jfr_varint_at(&p);
     head->type = fm_jfr_varint_at(&p);

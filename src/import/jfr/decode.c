@@ -89,7 +89,7 @@ static bool read_event(struct decoder *d, struct fm_jfr_walk *w, struct fm_jfr_e
             return false;
         size = FM_MIN(size, head->have);
     }
-    c = fm_jfr_cursor(head->p, head->have, head->offset);
+    c = fm_jfr_cursor_of(head->p, head->have, head->offset, d->rd.chunk->meta.wide);
     fm_cursor_skip(&c, head->payload);
     d->resolver.offset = head->offset;
     fm_jfr_event_begin(&t->event);
@@ -110,6 +110,7 @@ static bool read_events(struct decoder *d, struct fm_reader *reader)
     uint64_t last_type = 0;
     struct type *last = NULL;
     fm_jfr_walk_init(&w, reader, chunk->offset + FM_JFR_HEADER, chunk->walked, d->err);
+    w.wide = chunk->meta.wide;
     while (fm_jfr_walk_next(&w, &head) == FM_JFR_EVENT) {
         if (head.type <= 1)
             continue;

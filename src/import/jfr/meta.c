@@ -75,7 +75,7 @@ static uint8_t attribute(const char *s)
 
 static bool read_strings(struct parser *p)
 {
-    uint64_t n = fm_jfr_varint(p->c);
+    uint64_t n = fm_jfr_int(p->c, 4);
     if (!fm_cursor_ok(p->c) || n > fm_cursor_left(p->c))
         return fail(p, "more strings than bytes");
     p->string = fm_arena_alloc(&p->meta->arena, (size_t)n * sizeof *p->string);
@@ -115,18 +115,18 @@ static bool read_element(struct parser *p, struct element *e)
 {
     uint64_t n;
     memset(e, 0, sizeof *e);
-    e->name = string_at(p, fm_jfr_varint(p->c));
-    n = fm_jfr_varint(p->c);
+    e->name = string_at(p, fm_jfr_int(p->c, 4));
+    n = fm_jfr_int(p->c, 4);
     if (n > fm_cursor_left(p->c))
         return fail(p, "more attributes than bytes");
     for (uint64_t i = 0; i < n && fm_cursor_ok(p->c); i++) {
-        uint64_t key = fm_jfr_varint(p->c);
-        const char *value = string_at(p, fm_jfr_varint(p->c));
+        uint64_t key = fm_jfr_int(p->c, 4);
+        const char *value = string_at(p, fm_jfr_int(p->c, 4));
         (void)string_at(p, key);
         if (key < p->strings && p->attr[key] < ATTRS)
             e->attr[p->attr[key]] = value;
     }
-    e->children = fm_jfr_varint(p->c);
+    e->children = fm_jfr_int(p->c, 4);
     if (!fm_cursor_ok(p->c))
         return fail(p, "cut");
     if (e->children > fm_cursor_left(p->c))
@@ -406,9 +406,10 @@ bool fm_jfr_meta_read(struct fm_jfr_meta *meta, struct fm_cursor *c, const char 
     struct parser p = {.meta = meta, .c = c, .buf = {.mem = meta->mem}};
     struct classes k = {.p = &p};
     bool ok;
-    (void)fm_jfr_varint(c);
-    (void)fm_jfr_varint(c);
-    meta->id = fm_jfr_varint(c);
+    (void)fm_jfr_int(c, 8);
+    (void)fm_jfr_int(c, 8);
+    meta->wide = c->wide;
+    meta->id = fm_jfr_int(c, 8);
     meta->by_small_id = fm_arena_alloc(&meta->arena,
                                        FM_JFR_SMALL_IDS * sizeof *meta->by_small_id);
     ok = meta->by_small_id != NULL;

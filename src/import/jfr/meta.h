@@ -85,6 +85,7 @@ struct fm_jfr_meta {
     uint32_t known[FM_JFR_KNOWN_TYPES]; /* class, or FM_JFR_NO_CLASS */
     uint32_t string;            /* class java.lang.String */
     uint64_t id;                /* metadataId */
+    bool wide;                  /* integers of the chunk are not compressed */
     unsigned encoding;          /* of a string, when that is unknown: why nothing was read */
     uint32_t visits;            /* of skip.c, against types that hold each other */
     bool oom;

@@ -184,6 +184,7 @@ static bool make_base(struct maker *m, const struct fm_jfr_field *f, enum fm_jfr
     step->slot = slot;
     step->as = f->as;
     step->base = (uint8_t)base;
+    step->width = base == FM_JFR_LONG ? 8 : base == FM_JFR_INT ? 4 : 2;
     step->is_unsigned = f->is_unsigned;
     if (is_ns(f) && step->op == FM_JFR_OP_INTEGER)
         step->op = FM_JFR_OP_NS;
@@ -230,6 +231,7 @@ static bool make_key(struct maker *m, const struct fm_jfr_field *f, const char *
         return false;
     step->slot = slot;
     step->class = f->class;
+    step->width = 8;
     step->sub = sub;
     step->mask = (m->many ? FM_JFR_SEEN_MANY : FM_JFR_SEEN_FEW) - 1;
     step->seen = fm_arena_alloc(m->arena, (step->mask + 1) * sizeof *step->seen);
@@ -326,7 +328,7 @@ static void run_struct(struct fm_jfr_reading *rd, const struct fm_jfr_step *step
             fm_jfr_note(rd->feed, FM_DIAG_JFR_KEY, rd->resolver->offset, 1);
         return;
     }
-    c = fm_jfr_cursor(entry->p, entry->n, 0);
+    c = fm_jfr_cursor_of(entry->p, entry->n, 0, rd->chunk->meta.wide);
     fm_jfr_plan_run(rd, step->sub, &c, event);
 }
 
@@ -386,14 +388,14 @@ static void run_float(struct fm_cursor *c, const struct fm_jfr_step *step,
     fm_jfr_event_set(event, step->slot, fm_f64_bits(d));
 }
 
-/* The next varint of c, whose place is kept in a register: p. */
-static inline uint64_t next_varint(struct fm_cursor *c, const unsigned char **p)
+/* The next integer of c, whose place is kept in a register: p. */
+static inline uint64_t next_int(struct fm_cursor *c, const unsigned char **p, unsigned width)
 {
     uint64_t v;
-    if (FM_LIKELY(c->end - *p >= FM_JFR_VARINT_MAX))
+    if (FM_LIKELY(c->end - *p >= FM_JFR_VARINT_MAX && !c->wide))
         return fm_jfr_varint_at(p);
     c->p = *p;
-    v = fm_jfr_varint_slow(c);
+    v = c->wide ? fm_jfr_wide(c, width) : fm_jfr_varint_slow(c);
     *p = c->p;
     return v;
 }
@@ -450,7 +452,7 @@ void fm_jfr_plan_run(struct fm_jfr_reading *rd, struct fm_jfr_plan *plan, struct
     for (; step < end; step++) {
         if (step->op <= FM_JFR_OP_OTHER) {
             if (step->op == FM_JFR_OP_SKIP_VARINTS && step->n == 1) {
-                (void)next_varint(c, &p);
+                (void)next_int(c, &p, 8);
                 continue;
             }
             c->p = p;
@@ -458,7 +460,7 @@ void fm_jfr_plan_run(struct fm_jfr_reading *rd, struct fm_jfr_plan *plan, struct
             p = c->p;
             continue;
         }
-        v = next_varint(c, &p);
+        v = next_int(c, &p, step->width);
         if (step->op == FM_JFR_OP_NS) {
             ns = narrow(v, (enum fm_jfr_base)step->base, step->is_unsigned);
             if (fm_jfr_number_ns(&rd->chunk->clock, (enum fm_jfr_as)step->as, ns, &ns))

@@ -36,7 +36,7 @@ struct fm_jfr_seen {
 };
 
 struct fm_jfr_step {
-    uint8_t op, as, base;
+    uint8_t op, as, base, width; /* width: of an integer that is not compressed */
     bool is_unsigned;
     uint16_t slot;              /* field of the declaration */
     uint32_t class;             /* of the pool */

@@ -102,7 +102,7 @@ static bool add_entry(struct fm_jfr_pools *pools, struct fm_jfr_pool *pool, uint
 static const char *read_pool(struct fm_jfr_pools *pools, struct fm_cursor *c)
 {
     struct fm_jfr_meta *meta = pools->meta;
-    uint64_t type = fm_jfr_varint(c), n = fm_jfr_varint(c);
+    uint64_t type = fm_jfr_int(c, 8), n = fm_jfr_int(c, 4);
     uint32_t class;
     const struct fm_jfr_class *info;
     struct fm_jfr_pool *pool;
@@ -122,7 +122,7 @@ static const char *read_pool(struct fm_jfr_pools *pools, struct fm_cursor *c)
         return "no memory";
     }
     for (; n > 0; n--) {
-        uint64_t key = fm_jfr_varint(c);
+        uint64_t key = fm_jfr_int(c, 8);
         const unsigned char *p = c->p;
         fm_jfr_skip_value(meta, info, c);
         if (!fm_cursor_ok(c))
@@ -137,21 +137,23 @@ static const char *read_pool(struct fm_jfr_pools *pools, struct fm_cursor *c)
 
 static void skip_head(struct fm_cursor *c)
 {
-    fm_jfr_skip_varints(c, 4);          /* size, type, startTime, duration */
+    (void)fm_jfr_int(c, 4);             /* size */
+    for (unsigned i = 0; i < 3; i++)
+        (void)fm_jfr_int(c, 8);         /* type, startTime, duration */
 }
 
-bool fm_jfr_checkpoint_delta(const unsigned char *p, size_t n, int64_t *delta)
+bool fm_jfr_checkpoint_delta(const unsigned char *p, size_t n, bool wide, int64_t *delta)
 {
-    struct fm_cursor c = fm_jfr_cursor(p, n, 0);
+    struct fm_cursor c = fm_jfr_cursor_of(p, n, 0, wide);
     skip_head(&c);
-    *delta = (int64_t)fm_jfr_varint(&c);
+    *delta = (int64_t)fm_jfr_int(&c, 8);
     return fm_cursor_ok(&c);
 }
 
 void fm_jfr_pools_add(struct fm_jfr_pools *pools, unsigned char *p, size_t n,
                       struct fm_jfr_pool_fault *fault)
 {
-    struct fm_cursor c = fm_jfr_cursor(p, n, 0);
+    struct fm_cursor c = fm_jfr_cursor_of(p, n, 0, pools->meta->wide);
     uint64_t count;
     fault->why = NULL;
     fault->offset = 0;
@@ -163,9 +165,9 @@ void fm_jfr_pools_add(struct fm_jfr_pools *pools, unsigned char *p, size_t n,
     }
     pools->block[pools->blocks++] = (struct fm_jfr_block){p, n};
     skip_head(&c);
-    (void)fm_jfr_varint(&c);
+    (void)fm_jfr_int(&c, 8);
     (void)fm_cursor_u8(&c);
-    count = fm_jfr_varint(&c);
+    count = fm_jfr_int(&c, 4);
     if (!fm_cursor_ok(&c))
         fault->why = "it ends inside its head";
     for (; count > 0 && fault->why == NULL; count--) {
@@ -246,12 +248,12 @@ static void read_text(const struct fm_jfr_pools *pools, uint32_t class, struct f
             read_text(pools, class, c, buf, text, depth + 1);
             return;
         }
-        key = fm_jfr_varint(c);
+        key = fm_jfr_int(c, 8);
     }
     text->kind = FM_JFR_TEXT_NULL;
     entry = fm_jfr_pool_find(pools, class, key);
     if (entry != NULL) {
-        struct fm_cursor sub = fm_jfr_cursor(entry->p, entry->n, 0);
+        struct fm_cursor sub = fm_jfr_cursor_of(entry->p, entry->n, 0, pools->meta->wide);
         read_text(pools, class, &sub, buf, text, depth + 1);
     }
 }
@@ -260,7 +262,7 @@ void fm_jfr_pool_text(const struct fm_jfr_pools *pools, uint32_t class,
                       const struct fm_jfr_entry *entry, struct fm_jfr_buf *buf,
                       struct fm_jfr_text *text)
 {
-    struct fm_cursor c = fm_jfr_cursor(entry->p, entry->n, 0);
+    struct fm_cursor c = fm_jfr_cursor_of(entry->p, entry->n, 0, pools->meta->wide);
     read_text(pools, class, &c, buf, text, 0);
 }
 

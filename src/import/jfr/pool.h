@@ -57,7 +57,7 @@ struct fm_jfr_pool_fault {
 void fm_jfr_pools_add(struct fm_jfr_pools *pools, unsigned char *p, size_t n,
                       struct fm_jfr_pool_fault *fault);
 /* Delta of a checkpoint's bytes: where the one before it is; false: not that many bytes. */
-bool fm_jfr_checkpoint_delta(const unsigned char *p, size_t n, int64_t *delta);
+bool fm_jfr_checkpoint_delta(const unsigned char *p, size_t n, bool wide, int64_t *delta);
 
 struct fm_jfr_entry *fm_jfr_pool_hashed(const struct fm_jfr_pools *pools,
                                         const struct fm_jfr_pool *pool, uint64_t key);

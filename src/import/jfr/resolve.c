@@ -21,7 +21,7 @@ static void find_roles(struct fm_jfr_resolver *r)
     if (!r->has_frame)
         return;
     c = &meta->class[class];
-    r->four = c->fields == 4;
+    r->four = c->fields == 4 && !meta->wide;
     for (uint32_t i = 0; r->four && i < 4; i++) {
         const struct fm_jfr_field *f = fm_jfr_field_at(meta, c, i);
         uint8_t base = f->class != FM_JFR_NO_CLASS ? meta->class[f->class].base : FM_JFR_UNKNOWN;
@@ -169,7 +169,7 @@ static void symbol(struct fm_jfr_resolver *r, uint64_t key, struct fm_jfr_buf *b
 static void class_symbol(struct fm_jfr_resolver *r, const struct fm_jfr_entry *entry,
                          struct fm_jfr_text *text)
 {
-    struct fm_cursor c = fm_jfr_cursor(entry->p, entry->n, 0);
+    struct fm_cursor c = fm_jfr_cursor_of(entry->p, entry->n, 0, r->chunk->meta.wide);
     struct fm_jfr_raw raw[FM_JFR_PICKS];
     text->kind = FM_JFR_TEXT_NULL;
     text->s = "";
@@ -211,7 +211,7 @@ static struct fm_jfr_method *method_of(struct fm_jfr_resolver *r, uint64_t key)
         return NULL;
     if (entry->cache != FM_NONE)
         return &r->methods[entry->cache];
-    c = fm_jfr_cursor(entry->p, entry->n, 0);
+    c = fm_jfr_cursor_of(entry->p, entry->n, 0, r->chunk->meta.wide);
     if (!r->has_method || !fm_jfr_pick_read(&r->method, &c, r->buf, raw))
         return NULL;
     if (!fm_grow(r->feed->mem, (void **)&r->methods, &r->method_cap, r->method_n + 1,
@@ -351,7 +351,7 @@ static bool read_frame(struct fm_jfr_resolver *r, struct fm_cursor *c, int64_t *
 /* FM_NONE: it cannot be read. */
 static fm_node read_stack(struct fm_jfr_resolver *r, const struct fm_jfr_entry *entry)
 {
-    struct fm_cursor c = fm_jfr_cursor(entry->p, entry->n, 0);
+    struct fm_cursor c = fm_jfr_cursor_of(entry->p, entry->n, 0, r->chunk->meta.wide);
     struct fm_jfr_raw raw[FM_JFR_PICKS];
     int64_t part[4];
     fm_frame *frame;
@@ -361,8 +361,9 @@ static fm_node read_stack(struct fm_jfr_resolver *r, const struct fm_jfr_entry *
         !fm_jfr_pick_read(&r->stack, &c, r->buf + 3, raw) || !raw[STACK_FRAMES].has ||
         raw[STACK_FRAMES].text.s == NULL)
         return FM_NONE;
-    c = fm_jfr_cursor(raw[STACK_FRAMES].text.s, raw[STACK_FRAMES].text.n, 0);
-    n = fm_jfr_varint(&c);
+    c = fm_jfr_cursor_of(raw[STACK_FRAMES].text.s, raw[STACK_FRAMES].text.n, 0,
+                         r->chunk->meta.wide);
+    n = fm_jfr_int(&c, 4);
     if (n > fm_cursor_left(&c) || (frame = fm_jfr_frames(r->feed, (size_t)n)) == NULL)
         return FM_NONE;
     for (size_t i = 0; i < n; i++) {
@@ -428,7 +429,7 @@ static bool own_thread(struct fm_jfr_resolver *r, uint64_t key, uint64_t *lane)
     if (entry == NULL)
         return false;
     if (entry->cache == FM_NONE) {
-        c = fm_jfr_cursor(entry->p, entry->n, 0);
+        c = fm_jfr_cursor_of(entry->p, entry->n, 0, r->chunk->meta.wide);
         if (!r->has_thread || !fm_jfr_pick_read(&r->thread, &c, r->buf, raw))
             return false;
         memset(&t, 0, sizeof t);

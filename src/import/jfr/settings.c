@@ -239,7 +239,7 @@ static void read_saved(struct reader *r, const struct fm_jfr_saved *s)
 {
     struct fm_jfr_chunk *chunk = r->chunk;
     int kind = saved_kind(chunk->meta.class[s->class].name);
-    struct fm_cursor c = fm_jfr_cursor(s->p, s->n, s->offset);
+    struct fm_cursor c = fm_jfr_cursor_of(s->p, s->n, s->offset, chunk->meta.wide);
     struct fm_jfr_raw raw[FM_JFR_PICKS];
     fm_assert(kind >= 0);
     if (!r->ready[kind]) {

@@ -39,6 +39,12 @@ static bool push(struct maker *m, enum fm_jfr_skip_op op, uint32_t n)
     return true;
 }
 
+/* An integer as it is stored. */
+static bool push_int(struct maker *m, uint32_t width)
+{
+    return m->meta->wide ? push(m, FM_JFR_SKIP_BYTES, width) : push(m, FM_JFR_SKIP_VARINTS, 1);
+}
+
 static bool push_base(struct maker *m, enum fm_jfr_base base)
 {
     switch (base) {
@@ -47,9 +53,11 @@ static bool push_base(struct maker *m, enum fm_jfr_base base)
         return push(m, FM_JFR_SKIP_BYTES, 1);
     case FM_JFR_CHAR:
     case FM_JFR_SHORT:
+        return push_int(m, 2);
     case FM_JFR_INT:
+        return push_int(m, 4);
     case FM_JFR_LONG:
-        return push(m, FM_JFR_SKIP_VARINTS, 1);
+        return push_int(m, 8);
     case FM_JFR_FLOAT:
         return push(m, FM_JFR_SKIP_BYTES, 4);
     case FM_JFR_DOUBLE:
@@ -71,7 +79,7 @@ static bool push_one(struct maker *m, const struct fm_jfr_field *f, unsigned dep
     if (++m->meta->visits > MAX_VISITS)
         return false;
     if (f->pool)
-        return push(m, FM_JFR_SKIP_VARINTS, 1);
+        return push_int(m, 8);
     return f->class != FM_JFR_NO_CLASS && push_class(m, f->class, depth + 1);
 }
 
@@ -146,7 +154,7 @@ bool fm_jfr_field_steps(struct fm_jfr_meta *meta, const struct fm_jfr_field *fie
 /* Elements one by one. Each takes at least a byte, so a count beyond the bytes left ends soon. */
 static void skip_array(const struct fm_jfr_skip *body, uint32_t n, struct fm_cursor *c)
 {
-    uint64_t count = fm_jfr_varint(c);
+    uint64_t count = fm_jfr_int(c, 4);
     if (count > fm_cursor_left(c)) {
         fm_cursor_skip(c, count);
         return;
@@ -170,11 +178,11 @@ void fm_jfr_skip_run(const struct fm_jfr_skip *step, uint32_t n, struct fm_curso
             (void)fm_jfr_text_skip(c);
             break;
         case FM_JFR_SKIP_ARRAY_VARINTS:
-            count = fm_jfr_varint(c);
+            count = fm_jfr_int(c, 4);
             fm_jfr_skip_varints(c, fm_mul_sat_u64(count, step[i].n));
             break;
         case FM_JFR_SKIP_ARRAY_BYTES:
-            count = fm_jfr_varint(c);
+            count = fm_jfr_int(c, 4);
             fm_cursor_skip(c, fm_mul_sat_u64(count, step[i].n));
             break;
         case FM_JFR_SKIP_ARRAY:
@@ -241,7 +249,7 @@ static bool read_raw(const struct fm_jfr_pick *pick, uint32_t i, struct fm_curso
         return true;
     }
     if (f->pool) {
-        out->u = fm_jfr_varint(c);
+        out->u = fm_jfr_int(c, 8);
         return true;
     }
     switch ((enum fm_jfr_base)base) {
@@ -250,12 +258,14 @@ static bool read_raw(const struct fm_jfr_pick *pick, uint32_t i, struct fm_curso
         out->u = fm_cursor_u8(c);
         break;
     case FM_JFR_INT:
-        out->u = (uint64_t)(int64_t)(int32_t)fm_jfr_varint(c);
+        out->u = (uint64_t)(int64_t)(int32_t)fm_jfr_int(c, 4);
         break;
     case FM_JFR_CHAR:
     case FM_JFR_SHORT:
+        out->u = fm_jfr_int(c, 2);
+        break;
     case FM_JFR_LONG:
-        out->u = fm_jfr_varint(c);
+        out->u = fm_jfr_int(c, 8);
         break;
     case FM_JFR_STRING:
         fm_jfr_text_read(c, buf, &out->text);

@@ -70,9 +70,9 @@ static bool head_at(struct survey *s, uint64_t offset, uint64_t type, uint64_t *
                               &got, s->err);
     if (status != FM_OK)
         return stop(s, status);
-    c = fm_jfr_cursor(buf, got, offset);
-    *size = fm_jfr_varint(&c);
-    if (fm_jfr_varint(&c) != type || !fm_cursor_ok(&c))
+    c = fm_jfr_cursor_of(buf, got, offset, fm_jfr_is_wide(&s->chunk->h));
+    *size = fm_jfr_int(&c, 4);
+    if (fm_jfr_int(&c, 8) != type || !fm_cursor_ok(&c))
         return false;
     *payload = (size_t)(fm_cursor_offset(&c) - offset);
     return *size > *payload;
@@ -95,7 +95,7 @@ static bool read_metadata(struct survey *s, uint64_t offset, const char **why, u
     p = read_bytes(s, offset, n, &got);
     if (p == NULL)
         return false;
-    c = fm_jfr_cursor(p, got, offset);
+    c = fm_jfr_cursor_of(p, got, offset, fm_jfr_is_wide(&chunk->h));
     fm_cursor_skip(&c, payload);
     fm_jfr_meta_release(&chunk->meta);
     ok = fm_jfr_meta_read(&chunk->meta, &c, why);
@@ -114,6 +114,7 @@ static uint64_t walk_to_metadata(struct survey *s, uint64_t not)
     uint64_t found = 0;
     enum fm_jfr_step_result r;
     fm_jfr_walk_init(&w, s->reader, s->chunk->offset + FM_JFR_HEADER, s->chunk->end, s->err);
+    w.wide = fm_jfr_is_wide(&s->chunk->h);
     while ((r = fm_jfr_walk_next(&w, &head)) == FM_JFR_EVENT)
         if (head.type == 0 && head.offset != not)
             found = head.offset;
@@ -250,6 +251,7 @@ static bool walk_events(struct survey *s)
     for (size_t i = 0; i < classes; i++)
         keep[i] = fm_jfr_is_saved(chunk->meta.class[i].name);
     fm_jfr_walk_init(&w, s->reader, chunk->offset + FM_JFR_HEADER, chunk->end, s->err);
+    w.wide = chunk->meta.wide;
     while ((r = fm_jfr_walk_next(&w, &head)) == FM_JFR_EVENT)
         if (!take_event(s, &w, &head, &last_type, &last_class, keep))
             return false;
@@ -299,7 +301,8 @@ static bool follow_chain(struct survey *s)
         if (!add_checkpoint(s, at, FM_MIN(size, chunk->end - at)))
             break;
         s->status = fm_input_read_at(s->input, at, buf, sizeof buf, &got, s->err);
-        if (s->status != FM_OK || !fm_jfr_checkpoint_delta(buf, got, &delta) || delta == 0)
+        if (s->status != FM_OK ||
+            !fm_jfr_checkpoint_delta(buf, got, chunk->meta.wide, &delta) || delta == 0)
             break;
         at += (uint64_t)delta;
     }
@@ -319,7 +322,7 @@ static void check_delta(struct survey *s, const struct fm_jfr_span *at, const un
                         size_t n)
 {
     int64_t delta;
-    if (!fm_jfr_checkpoint_delta(p, n, &delta) || delta == 0)
+    if (!fm_jfr_checkpoint_delta(p, n, s->chunk->meta.wide, &delta) || delta == 0)
         return;
     if (delta > 0)
         bad_chain(s, at->offset, "its chain goes forwards");
@@ -414,12 +417,6 @@ static void tell_fault(struct survey *s)
 static void run(struct survey *s)
 {
     struct fm_jfr_chunk *chunk = s->chunk;
-    if ((chunk->h.flags & 1) == 0) {
-        fm_jfr_damage(s->feed, FM_DIAG_JFR_HEADER, FM_UNSUPPORTED, chunk->offset + 67,
-                      "chunk %llu: its integers are not compressed",
-                      (unsigned long long)chunk->number);
-        return;
-    }
     if (!find_metadata(s))
         return;
     if (walk_events(s) && load_pools(s)) {

@@ -20,6 +20,11 @@ uint64_t fm_jfr_varint_slow(struct fm_cursor *c)
     return v | (uint64_t)fm_cursor_u8(c) << 56;
 }
 
+uint64_t fm_jfr_wide(struct fm_cursor *c, unsigned width)
+{
+    return width == 2 ? fm_cursor_u16(c) : width == 4 ? fm_cursor_u32(c) : fm_cursor_u64(c);
+}
+
 void fm_jfr_skip_varints(struct fm_cursor *c, uint64_t n)
 {
     if (n > fm_cursor_left(c)) {    /* a varint has at least one byte */
@@ -179,7 +184,7 @@ static void read_units(struct fm_cursor *c, struct fm_jfr_buf *buf, struct fm_jf
     uint32_t high = 0;
     size_t at = 0, bytes;
     char *to;
-    if (is_ascii(c->p, (size_t)n)) {
+    if (!c->wide && is_ascii(c->p, (size_t)n)) {
         text->s = (const char *)fm_cursor_bytes(c, (size_t)n);
         text->n = (size_t)n;
         return;
@@ -189,7 +194,7 @@ static void read_units(struct fm_cursor *c, struct fm_jfr_buf *buf, struct fm_jf
         return;
     }
     for (uint64_t i = 0; i < n; i++) {
-        uint32_t unit = (uint32_t)fm_jfr_varint(c) & 0xffff;
+        uint32_t unit = (uint32_t)fm_jfr_int(c, 2) & 0xffff;
         if (is_high(high) && is_low(unit)) {
             at -= 3;
             unit = join(high, unit);
@@ -243,7 +248,7 @@ void fm_jfr_text_read(struct fm_cursor *c, struct fm_jfr_buf *buf, struct fm_jfr
         bad(c, text);
         return;
     }
-    n = fm_jfr_varint(c);
+    n = fm_jfr_int(c, text->encoding == 2 ? 8 : 4);
     if (text->encoding == 2) {
         text->kind = fm_cursor_ok(c) ? FM_JFR_TEXT_KEY : FM_JFR_TEXT_BAD;
         text->key = n;
@@ -274,8 +279,10 @@ bool fm_jfr_text_skip(struct fm_cursor *c)
         c->bad = true;
         return false;
     }
-    uint64_t n = fm_jfr_varint(c);
-    if (encoding == 4)
+    uint64_t n = fm_jfr_int(c, encoding == 2 ? 8 : 4);
+    if (encoding == 4 && c->wide)
+        fm_cursor_skip(c, fm_mul_sat_u64(n, 2));
+    else if (encoding == 4)
         fm_jfr_skip_varints(c, n);
     else if (encoding != 2)
         fm_cursor_skip(c, n);

@@ -11,8 +11,8 @@
  *                4  varint n, n UTF-16 units, each a varint
  *                5  varint n, n bytes: ISO-8859-1
  *
- * Fixed numbers (float, double, the chunk header) are big-endian: cursors over JFR are made by
- * fm_jfr_cursor().
+ * Chunks may say that their integers are not compressed: 2, 4 or 8 bytes each. Those, floats and
+ * the chunk header are big-endian: cursors over JFR are made by fm_jfr_cursor().
  */
 #ifndef FM_IMPORT_JFR_VALUE_H
 #define FM_IMPORT_JFR_VALUE_H
@@ -24,6 +24,15 @@ static inline struct fm_cursor fm_jfr_cursor(const void *data, size_t n, uint64_
 {
     struct fm_cursor c;
     fm_cursor_init(&c, data, n, offset, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+    return c;
+}
+
+/* wide: the integers of the chunk are not compressed. */
+static inline struct fm_cursor fm_jfr_cursor_of(const void *data, size_t n, uint64_t offset,
+                                                bool wide)
+{
+    struct fm_cursor c = fm_jfr_cursor(data, n, offset);
+    c.wide = wide;
     return c;
 }
 
@@ -70,6 +79,13 @@ static inline uint64_t fm_jfr_varint(struct fm_cursor *c)
     if (FM_LIKELY(c->end - c->p >= FM_JFR_VARINT_MAX))
         return fm_jfr_varint_at(&c->p);
     return fm_jfr_varint_slow(c);
+}
+
+/* An integer of a chunk: a varint, or `width` (2, 4, 8) bytes where integers are not compressed. */
+uint64_t fm_jfr_wide(struct fm_cursor *c, unsigned width);
+static inline uint64_t fm_jfr_int(struct fm_cursor *c, unsigned width)
+{
+    return FM_UNLIKELY(c->wide) ? fm_jfr_wide(c, width) : fm_jfr_varint(c);
 }
 
 /* Moves behind n varints. */
