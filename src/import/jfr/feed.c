@@ -122,7 +122,8 @@ enum fm_status fm_jfr_feed_init(struct fm_jfr_feed *feed, const struct fm_import
     status = fm_binding_new(import->mapping, builder, import->options->keep, &feed->binding, err);
     if (status == FM_OK) {
         fm_binding_account(feed->binding, true);
-        fm_binding_only(feed->binding, import->options->events);
+        feed->events = import->options->events;
+        fm_binding_only(feed->binding, feed->events);
     }
     return status;
 }

@@ -47,6 +47,7 @@ struct fm_jfr_feed {
     const char *name;           /* of the input, for messages */
     struct fm_builder *builder;
     struct fm_binding *binding;
+    const char *events;         /* that are asked for, NULL: all */
     enum fm_status damage;      /* the first, described in err; FM_OK: none */
     struct fm_error err;
     bool quiet;                 /* findings are not counted: they have been before */

@@ -8,7 +8,7 @@
  *     eventThread, stackTrace       of types that have them
  *
  * and its own fields, those of structs inside it by dotted names. The account tells of types by
- * their own names.
+ * their own names, and these choose events as well.
  */
 #include "import/jfr/v0.h"
 
@@ -163,6 +163,19 @@ static void trim(struct plan *plan)
     plan->steps = n;
 }
 
+/* Whether a type is asked for by its own name, which no rule knows. */
+static bool asked(const struct fm_jfr_feed *feed, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *s = feed->events; s != NULL && *s != '\0'; s += *s == ',') {
+        size_t word = strcspn(s, ",");
+        if (word == n && memcmp(s, name, n) == 0)
+            return true;
+        s += word;
+    }
+    return false;
+}
+
 static bool make_plan(struct fm_jfr_v0_reading *rd, const struct fm_jfr_v0_type *type,
                       struct plan *plan)
 {
@@ -171,6 +184,7 @@ static bool make_plan(struct fm_jfr_v0_reading *rd, const struct fm_jfr_v0_type 
     struct maker m = {.rd = rd, .type = type};
     struct fm_jfr_extra extra;
     const char *modern = fm_jfr_v0_modern(type->name);
+    bool own;
     m.cap = v0->structure[type->structure].steps;
     m.field = fm_arena_alloc(arena, (m.cap + 4) * sizeof *m.field);
     m.step = fm_arena_alloc(arena, (m.cap + 1) * sizeof *m.step);
@@ -187,8 +201,15 @@ static bool make_plan(struct fm_jfr_v0_reading *rd, const struct fm_jfr_v0_type 
     fm_jfr_extra_for(rd->chunk, modern, &extra);
     plan->step = m.step;
     plan->steps = m.steps;
+    own = asked(rd->feed, type->name);
+    if (own)
+        fm_binding_only(rd->feed->binding, NULL);
     if (!fm_jfr_event_declare(rd->feed, arena, modern, m.field, m.fields, &extra, &plan->event))
         return false;
+    if (own)
+        fm_binding_only(rd->feed->binding, rd->feed->events);
+    if (plan->event.id >= 0 && strcmp(modern, type->name) != 0)
+        fm_builder_alias(rd->feed->builder, type->name, modern);
     trim(plan);
     if (strcmp(modern, "jdk.ExecutionSample") == 0 && extra.period == 0)
         fm_jfr_note(rd->feed, FM_DIAG_PERIOD_FREQ, type->first, type->count);
@@ -378,7 +399,7 @@ enum fm_status fm_jfr_v0_decode(struct fm_jfr_chunk *chunk, struct fm_jfr_feed *
             const struct fm_jfr_v0_type *type =
                 head.type > FM_JFR_V0_CHECKPOINT ? fm_jfr_v0_type_find(rd.v0, head.type) : NULL;
             struct plan *p = type != NULL ? &plan[type - rd.v0->type] : NULL;
-            if (p != NULL && p->event.id != FM_CLASS_UNMAPPED)
+            if (p != NULL && p->event.id >= 0)
                 read_event(&rd, p, type, &head);
         }
         status = w.status;
