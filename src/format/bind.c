@@ -469,7 +469,7 @@ static void bind_event(struct binder *w, struct fm_bound_rule *r)
     r->unit = fm_builder_str(b->builder, unit, strlen(unit));
     if (r->unit_computed || !constant_template(w, &rule->event, &n))
         return;
-    r->late = r->when != NULL;
+    r->late = r->when != NULL || w->class->rules > 0;
     if (r->late)
         return;
     r->event = fm_binding_event(b, r, b->scratch, n, unit, strlen(unit));
