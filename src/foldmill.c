@@ -23,6 +23,7 @@
 #include "util/error.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "0"
@@ -203,18 +204,16 @@ static bool hopeless(enum fm_status status)
     return status == FM_NOMEM || status == FM_CANCELLED || status == FM_CONFIG;
 }
 
-enum fm_status fm_import(struct fm_ctx *ctx, const char *const *path, size_t n,
-                         const struct fm_import_options *options, struct fm_store **store,
-                         struct fm_error *err)
+/* Reads the inputs into one store. */
+static enum fm_status import_all(struct fm_ctx *ctx, const char *const *path, size_t n,
+                                 const struct fm_import_options *o, struct fm_store **store,
+                                 struct fm_error *err)
 {
-    struct fm_import_options o = import_options(options);
     struct fm_builder *builder = NULL;
     enum fm_status status, first = FM_OK;
     size_t good = 0;
 
     *store = NULL;
-    if (n == 0)
-        return fm_error_set(err, FM_CONFIG, "no input");
     status = fm_builder_new(ctx, &builder, err);
     if (status != FM_OK)
         return status;
@@ -224,7 +223,7 @@ enum fm_status fm_import(struct fm_ctx *ctx, const char *const *path, size_t n,
 
         status = fm_input_open(ctx, path[i], &input, err);
         if (status == FM_OK)
-            status = import_one(ctx, input, &o, builder, &usable, err);
+            status = import_one(ctx, input, o, builder, &usable, err);
         fm_input_free(input);
         good += usable;
         if (first == FM_OK)
@@ -236,7 +235,49 @@ enum fm_status fm_import(struct fm_ctx *ctx, const char *const *path, size_t n,
         fm_builder_free(builder);
         return hopeless(status) ? status : first;
     }
-    return finish_import(ctx, builder, &o, path[0], first, store, err);
+    return finish_import(ctx, builder, o, path[0], first, store, err);
+}
+
+/* Whether an input can be read but once, or the events are not left to the mappings. */
+static bool wants_all(const struct fm_import_options *o, const char *const *path, size_t n)
+{
+    struct stat file;
+
+    if (o->events == NULL || strcmp(o->events, "auto") != 0)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(path[i], "-") == 0 || stat(path[i], &file) != 0 || !S_ISREG(file.st_mode))
+            return true;
+    return false;
+}
+
+enum fm_status fm_import(struct fm_ctx *ctx, const char *const *path, size_t n,
+                         const struct fm_import_options *options, struct fm_store **store,
+                         struct fm_error *err)
+{
+    struct fm_import_options o = import_options(options);
+    struct fm_error none = {0};
+    enum fm_status status;
+    uint32_t event;
+
+    *store = NULL;
+    if (n == 0)
+        return fm_error_set(err, FM_CONFIG, "no input");
+    if (wants_all(&o, path, n))
+        o.events = NULL;
+    if (o.events == NULL || strcmp(o.events, "auto") != 0)
+        return import_all(ctx, path, n, &o, store, err);
+    status = import_all(ctx, path, n, &o, store, err != NULL ? err : &none);
+    if (*store == NULL || !fm_store_left_out(*store))
+        return status;
+    event = fm_store_event_auto(*store);
+    if (event != FM_NONE && fm_store_event_row(*store, event)->default_rank >= 0)
+        return status;
+    fm_store_free(*store);     /* none of the preferred ones is there: any may be the most */
+    if (err != NULL)
+        fm_error_clear(err);
+    o.events = NULL;
+    return import_all(ctx, path, n, &o, store, err);
 }
 
 enum fm_status fm_import_memory(struct fm_ctx *ctx, const struct fm_memory *memory,
@@ -250,6 +291,8 @@ enum fm_status fm_import_memory(struct fm_ctx *ctx, const struct fm_memory *memo
     bool usable = false;
 
     *store = NULL;
+    if (o.events != NULL && strcmp(o.events, "auto") == 0)
+        o.events = NULL;
     status = fm_builder_new(ctx, &builder, err);
     if (status != FM_OK)
         return status;

@@ -136,7 +136,8 @@ struct fm_import_options {
     const char *map_dir;       /* folder with perf-PID.map files; NULL = the input's folder, /tmp */
     const char *keep;          /* labels beyond the default, "a,b" or "all"; NULL = none */
     const char *events;        /* what fm_select_options.event will name: an importer may leave the
-                                * rows of other events out; NULL = all are wanted */
+                                * rows of other events out ("auto": what `auto` cannot take);
+                                * NULL = all are wanted */
     const char *clock_offset;  /* "SRC=+1ms,SRC2=-3s": added to a source's clock; NULL = none */
     bool callers_exact;        /* look callers up at the raw return address (perf <= 6.12) */
     bool no_symbols;           /* leave frames as module and address */

@@ -89,7 +89,7 @@ int cmd_convert(struct cli *cli)
         return EXIT_USAGE;
     if (!output_possible(cli->options.output))
         return EXIT_NOTHING;
-    cli->options.import.events = cli->options.select.event;
+    cli->options.import.events = cli->options.select.event ? cli->options.select.event : "auto";
     result = load(cli, in->word, in->n, fm_export_needs(name), &store);
     if (!store)
         return result;

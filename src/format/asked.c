@@ -2,7 +2,8 @@
  * asked.c - whether the rows of a rule can belong to the events that a command names.
  *
  * The names are those of --event (store/choose.c): events, metrics, aliases, derived events, lists
- * of them. What cannot be decided here, globs and computed names, is asked for.
+ * of them; "auto" is what default_event lists. What cannot be decided here, globs and computed names,
+ * is asked for.
  */
 #include "format/binding.h"
 
@@ -64,6 +65,9 @@ void fm_binding_only(struct fm_binding *binding, const char *events)
 
 bool fm_rule_asked(const struct fm_binding *binding, const char *name, const char *metric)
 {
+    const char *as;
+    if (binding->only != NULL && strcmp(binding->only, "auto") == 0)
+        return fm_default_rank(binding->m, name, metric, &as) >= 0;
     return binding->only == NULL ||
            list_has(binding->m, binding->only, name, metric, MAX_DEPTH);
 }

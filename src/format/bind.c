@@ -637,8 +637,10 @@ int fm_class_declare(struct fm_binding *b, const char *name, const struct fm_fie
         memcpy(wanted, w.class->wanted, w.words * sizeof *wanted);
     if (w.class->rules == 0 || (w.class->rules == 1 && w.class->rule[0].rule->skip))
         return FM_CLASS_UNMAPPED;
-    if (!w.class->asked)
+    if (!w.class->asked) {
+        fm_builder_leave_out(b->builder);
         return FM_CLASS_NOT_ASKED;
+    }
     return (int)b->classes++;
 }
 

@@ -68,6 +68,9 @@ uint32_t fm_builder_event_metric(struct fm_builder *builder, const char *name, c
                                  const char *unit, enum fm_kind kind);
 struct fm_event *fm_builder_event_row(struct fm_builder *builder, uint32_t event);
 
+/* Says that events were left out because nobody asked for them. */
+void fm_builder_leave_out(struct fm_builder *builder);
+
 /* Names for --event; equal ones are one. */
 void fm_builder_alias(struct fm_builder *builder, const char *name, const char *list);
 void fm_builder_derived_event(struct fm_builder *builder, const char *name, const char *event,

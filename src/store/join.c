@@ -134,6 +134,7 @@ static void join_choices(struct fm_builder *b, const struct fm_builder *sub)
 {
     const struct fm_tables *t = &sub->store->t;
 
+    b->store->left_out |= sub->store->left_out;
     for (size_t i = 0; i < t->aliases; i++)
         fm_builder_alias(b, fm_builder_str_text(sub, t->alias[i].name, NULL),
                          fm_builder_str_text(sub, t->alias[i].list, NULL));

@@ -148,6 +148,11 @@ bool fm_store_event_default(const struct fm_store *store, uint32_t first, size_t
                           b->unit == a->unit && b->default_rank == a->default_rank);
 }
 
+bool fm_store_left_out(const struct fm_store *store)
+{
+    return store->left_out;
+}
+
 const struct fm_alias *fm_store_aliases(const struct fm_store *store, size_t *n)
 {
     *n = store->t.aliases;

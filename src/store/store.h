@@ -242,6 +242,8 @@ uint32_t fm_store_event_auto(const struct fm_store *store);
 /* Event i belongs to what `--event auto` takes: the one above (`first`) or another of its rank,
  * metric and unit. */
 bool fm_store_event_default(const struct fm_store *store, uint32_t first, size_t i);
+/* Events were left out at import because nobody asked for them. */
+bool fm_store_left_out(const struct fm_store *store);
 const struct fm_alias *fm_store_aliases(const struct fm_store *store, size_t *n);
 const struct fm_derived_event *fm_store_derived_events(const struct fm_store *store, size_t *n);
 

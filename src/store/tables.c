@@ -242,6 +242,11 @@ struct fm_event *fm_builder_event_row(struct fm_builder *b, uint32_t event)
     return event < b->store->t.events ? &b->store->t.event[event] : &b->no_event;
 }
 
+void fm_builder_leave_out(struct fm_builder *b)
+{
+    b->store->left_out = true;
+}
+
 void fm_builder_alias(struct fm_builder *b, const char *name, const char *list)
 {
     struct fm_alias a = {fm_builder_str(b, name, strlen(name)),
