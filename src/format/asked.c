@@ -2,8 +2,8 @@
  * asked.c - whether the rows of a rule can belong to the events that a command names.
  *
  * The names are those of --event (store/choose.c): events, metrics, aliases, derived events, lists
- * of them; "auto" is what default_event lists. What cannot be decided here, globs and computed names,
- * is asked for.
+ * of them; "auto" is what default_event lists. What cannot be decided here, globs and computed
+ * names, is asked for.
  */
 #include "format/binding.h"
 
