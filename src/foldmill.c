@@ -62,7 +62,17 @@ static bool is_about(const struct fm_error *err, const char *name)
     return n > 0 && length >= n && strcmp(name + length - n, tail) == 0;
 }
 
-/* Adds "; N samples kept" to a message of damage. Only the sealed store knows the number. */
+static uint64_t source_rows(const struct fm_store *store, size_t source)
+{
+    uint64_t rows = 0;
+    for (size_t i = 0; i < fm_store_segments(store); i++)
+        if (fm_store_segment_source(store, i) == source)
+            rows += fm_store_segment_rows(store, i);
+    return rows;
+}
+
+/* Adds "; N samples kept" to a message of damage, of an input without samples "; N rows kept". Only
+ * the sealed store knows the number. */
 static void say_kept(struct fm_error *err, const struct fm_store *store)
 {
     struct fm_source_info source;
@@ -78,10 +88,11 @@ static void say_kept(struct fm_error *err, const struct fm_store *store)
     }
     if (s == fm_store_sources(store))
         return; /* an input that could not be used at all */
-    kept = source.samples_kept;
+    bool samples = source.samples_in > 0 || source_rows(store, s) == 0;
+    kept = samples ? source.samples_kept : source_rows(store, s);
     n = strlen(err->message);
-    snprintf(err->message + n, sizeof err->message - n, "; %llu sample%s kept",
-             (unsigned long long)kept, kept == 1 ? "" : "s");
+    snprintf(err->message + n, sizeof err->message - n, "; %llu %s%s kept",
+             (unsigned long long)kept, samples ? "sample" : "row", kept == 1 ? "" : "s");
 }
 
 /* A source whose importer came to its end, but met damage on the way. */
