@@ -440,7 +440,7 @@ const struct jfr_fixture jfr_fixtures[] = {
      "jdk.JavaMonitorEnter 1000000200+40 w40 main " STACK2 " class=java.lang.Object\n"
      "jdk.ObjectAllocationInNewTLAB 1000000100 w4096 main " STACK1 " class=byte[]\n", 2, 0, NULL},
     {"version-3.0", version_3_0, JFR_NOTHING, NULL, 0, 0, "3.0"},
-    {"fixed-integers", fixed_integers, JFR_NOTHING, NULL, 0, 0, "not compressed"},
+    {"fixed-integers", fixed_integers, JFR_WHOLE, SMALL_ROWS, 3, 0, NULL},
     {"padded-varints", padded_varints, JFR_WHOLE, SMALL_ROWS, 3, 0, NULL},
     {"padded-sizes", padded_sizes, JFR_WHOLE, SMALL_ROWS, 3, 0, NULL},
     {"strings", strings, JFR_WHOLE,

@@ -50,6 +50,7 @@ struct session {
         struct fm_jfr_periods periods;
     } known[WRITERS];
     const char *told_writer;
+    unsigned told;                      /* JVMs and recordings that provenance lists */
     uint32_t told_jvm;
     int64_t first, last;                /* of the recording, ns since 1970 */
 };
@@ -158,8 +159,10 @@ static void tell_facts(struct session *s, struct fm_jfr_chunk *chunk)
 {
     const struct fm_jfr_facts *f = &chunk->facts;
     char text[32];
-    if (!chunk->usable)
+    if (!chunk->usable || s->told >= LISTED)
         return;
+    if (s->told_writer != f->writer || s->told_jvm != chunk->jvm)
+        s->told++;
     if (s->told_writer == NULL || s->told_jvm != chunk->jvm) {
         tell(s, "jvm", f->jvm_name);
         tell(s, "jvm version", f->jvm_version);
