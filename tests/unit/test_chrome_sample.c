@@ -190,6 +190,30 @@ START_TEST(launches_link_device_to_call)
 }
 END_TEST
 
+/* Instants have the stack that they name or hold; the dictionary comes later. */
+START_TEST(instants_have_stacks)
+{
+    static const char json[] =
+        "{\"traceEvents\":[{\"ph\":\"i\",\"name\":\"a\",\"ts\":1,\"sf\":2},"
+        "{\"ph\":\"i\",\"name\":\"b\",\"ts\":2,\"stack\":[\"leaf\",\"root\"]},"
+        "{\"ph\":\"i\",\"name\":\"c\",\"ts\":3}],"
+        "\"stackFrames\":{\"1\":{\"name\":\"up\"},\"2\":{\"name\":\"f\",\"parent\":1}}}";
+    static const char *const want[] = {"f", "leaf"};
+    struct fm_store *s = chrome_read(ctx, json, sizeof json - 1, NULL, FM_OK);
+    const struct fm_tree_node *tree = fm_store_tree(s);
+    uint64_t stack;
+    for (uint64_t row = 0; row < 2; row++) {
+        ck_assert(fm_store_cell(s, FM_COL_STACK, row, &stack));
+        uint32_t node = fm_store_tree_node(s, (fm_node)stack);
+        ck_assert_uint_eq(tree[node].depth, 2);
+        ck_assert_str_eq(fm_store_str(s, fm_store_frame_row(s, tree[node].frame)->function, NULL),
+                         want[row]);
+    }
+    ck_assert(!fm_store_cell(s, FM_COL_STACK, 2, &stack));
+    fm_store_free(s);
+}
+END_TEST
+
 /* ----------------------------------------------------------------- made to harm */
 
 static double cpu_seconds(void)
@@ -253,6 +277,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, values_of_the_table, 0, (int)FM_COUNT(tables));
     tcase_add_test(t, launches_link_device_to_call);
+    tcase_add_test(t, instants_have_stacks);
     suite_add_tcase(suite, t);
     t = tcase_create("harm");
     tcase_set_timeout(t, 120);

@@ -297,6 +297,8 @@ void fm_chrome_other(struct fm_chrome *c, const struct fm_chrome_event *e); /* C
 /* ---- v8.c, legacy.c, html.c */
 /* P, and I named CpuProfile. */
 void fm_chrome_sample(struct fm_chrome *c, const struct fm_chrome_event *e);
+/* The stack that an event names (sf) or holds (stack) becomes that of its row. */
+void fm_chrome_event_stack(struct fm_chrome *c, const struct fm_chrome_event *e, uint64_t row);
 /* M named stackFrames: e->args holds them. */
 void fm_chrome_frames(struct fm_chrome *c, const struct fm_chrome_event *e);
 /* A key of the document that chrome.c does not know, its value not read yet. Returns 1: read it;

@@ -274,17 +274,27 @@ bool fm_chrome_frame_id(struct fm_chrome *c, const struct fm_json_field *sf, fm_
     return true;
 }
 
-void fm_chrome_frame_wait(struct fm_chrome *c, uint64_t row, fm_column column, uint32_t process,
-                          fm_str id)
+void fm_chrome_event_stack(struct fm_chrome *c, const struct fm_chrome_event *e, uint64_t row)
 {
-    struct fm_chrome_legacy *f = fm_chrome_legacy(c);
-    if (f == NULL || row == UINT64_MAX)
+    struct fm_chrome_legacy *f;
+    fm_node stack;
+    fm_str id;
+    if (row == UINT64_MAX)
+        return;
+    if (!fm_chrome_frame_id(c, e->field[FM_CHROME_SF], &id)) {
+        stack = fm_chrome_list_stack(c, e->field[FM_CHROME_STACK]);
+        if (stack != FM_NONE)
+            fm_row_patch(c->builder, row, FM_COL_STACK, stack);
+        return;
+    }
+    f = fm_chrome_legacy(c);
+    if (f == NULL)
         return;
     if (!fm_grow(c->mem, (void **)&f->wait, &f->wait_cap, f->waits + 1, sizeof *f->wait)) {
         c->oom = true;
         return;
     }
-    f->wait[f->waits++] = (struct fm_legacy_wait){row, column, process, id};
+    f->wait[f->waits++] = (struct fm_legacy_wait){row, c->thread[e->thread].process, id};
 }
 
 void fm_chrome_frames_finish(struct fm_chrome *c)
@@ -293,7 +303,7 @@ void fm_chrome_frames_finish(struct fm_chrome *c)
     for (size_t i = 0; f != NULL && i < f->waits && !c->oom; i++) {
         fm_node stack = fm_chrome_frame_stack(c, f->wait[i].process, f->wait[i].id);
         if (stack != FM_NONE)
-            fm_row_patch(c->builder, f->wait[i].row, f->wait[i].column, stack);
+            fm_row_patch(c->builder, f->wait[i].row, FM_COL_STACK, stack);
     }
 }
 

@@ -16,10 +16,9 @@ struct fm_legacy_frame {
     bool has_parent, busy;
 };
 
-/* A cell that waits for its stack. */
+/* A row that waits for its stack. */
 struct fm_legacy_wait {
     uint64_t row;
-    fm_column column;
     uint32_t process;
     fm_str id;
 };
@@ -62,9 +61,6 @@ fm_node fm_chrome_name_stack(struct fm_chrome *c, fm_str name);
 fm_node fm_chrome_list_stack(struct fm_chrome *c, const struct fm_json_field *list);
 /* An event's sf or esf as an id; false: it has none. */
 bool fm_chrome_frame_id(struct fm_chrome *c, const struct fm_json_field *sf, fm_str *id);
-/* The cell of a row that is there will hold the stack of that frame. */
-void fm_chrome_frame_wait(struct fm_chrome *c, uint64_t row, fm_column column, uint32_t process,
-                          fm_str id);
 void fm_chrome_frames_finish(struct fm_chrome *c);
 void fm_chrome_frames_release(struct fm_chrome *c);
 

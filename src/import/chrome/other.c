@@ -75,7 +75,7 @@ static void add_other(struct fm_chrome *c, const struct fm_chrome_event *e,
     size_t args = c->args;
     uint32_t chain =
         c->class[class].args ? fm_chrome_args(c, e->field[FM_CHROME_ARGS], 0) : 0;
-    fm_chrome_row(c, class, value, present, chain, e->offset);
+    fm_chrome_event_stack(c, e, fm_chrome_row(c, class, value, present, chain, e->offset));
     c->args = args;
 }
 
