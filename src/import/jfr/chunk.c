@@ -349,6 +349,24 @@ static enum fm_status take_v0(struct fm_jfr_scan *scan, struct fm_jfr_chunk *chu
     return status;
 }
 
+/* Behind a chunk stands what begins like another one and is none. */
+static enum fm_status pass_header(struct fm_jfr_scan *scan, struct fm_error *err)
+{
+    const char *name = fm_input_name(scan->import->input);
+    uint64_t left = scan->size - scan->at;
+    fm_builder_diag(scan->import->builder, FM_DIAG_JFR_HEADER, scan->at, 1);
+    if (scan->damage == FM_OK && left < FM_JFR_HEADER)
+        scan->damage = fm_error_at(&scan->damaged, FM_TRUNCATED, name, scan->size,
+                                   "chunk %llu: header: needed %u bytes, %llu left",
+                                   (unsigned long long)scan->chunks, FM_JFR_HEADER,
+                                   (unsigned long long)left);
+    else if (scan->damage == FM_OK)
+        scan->damage = fm_error_at(&scan->damaged, FM_FORMAT, name, scan->at,
+                                   "chunk %llu: what its header says cannot be",
+                                   (unsigned long long)scan->chunks);
+    return seek_header(scan, scan->at + sizeof magic, &scan->at, err);
+}
+
 enum fm_status fm_jfr_scan_next(struct fm_jfr_scan *scan, struct fm_jfr_chunk *chunk, bool *more,
                                 struct fm_error *err)
 {
@@ -357,18 +375,18 @@ enum fm_status fm_jfr_scan_next(struct fm_jfr_scan *scan, struct fm_jfr_chunk *c
     bool ok, v0 = false;
     memset(chunk, 0, sizeof *chunk);
     *more = false;
-    if (scan->at >= scan->size && scan->chunks > 0)
-        return FM_OK;
-    status = read_header_at(scan, scan->at, &chunk->h, &ok, err);
-    if (status != FM_OK)
-        return status;
-    if (!ok)
-        status = fm_jfr_v0_scan(scan->import->input, scan->at, scan->size, &chunk->h, &v0, &end,
-                                err);
-    if (status != FM_OK)
-        return status;
-    if (!ok && !v0)
-        return no_chunk(scan, err);
+    do {
+        if (scan->at >= scan->size && scan->chunks > 0)
+            return FM_OK;
+        status = read_header_at(scan, scan->at, &chunk->h, &ok, err);
+        if (status == FM_OK && !ok)
+            status = fm_jfr_v0_scan(scan->import->input, scan->at, scan->size, &chunk->h, &v0,
+                                    &end, err);
+        if (status == FM_OK && !ok && !v0)
+            status = scan->chunks == 0 ? no_chunk(scan, err) : pass_header(scan, err);
+        if (status != FM_OK)
+            return status;
+    } while (!ok && !v0);
     chunk->number = scan->chunks++;
     chunk->offset = scan->at;
     if (chunk->number > 0) {

@@ -97,6 +97,8 @@ struct fm_jfr_scan {
     uint64_t at, size;          /* of the input */
     uint64_t chunks;
     struct fm_jfr_chunk last;   /* only what the scan fills in */
+    enum fm_status damage;      /* the first header that leads to no chunk, in `damaged` */
+    struct fm_error damaged;
 };
 /* *more = false: there is none any more. At offset 0 there must be one: else FM_FORMAT,
  * FM_UNSUPPORTED. */

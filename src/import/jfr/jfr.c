@@ -300,6 +300,10 @@ static enum fm_status run(struct session *s)
         enum fm_status scanned = collect(s, &n);
         if (n > 0)
             status = run_wave(s, n);
+        if (status == FM_OK && s->damage == FM_OK && s->scan.damage != FM_OK) {
+            s->damage = s->scan.damage;
+            *s->err = s->scan.damaged;
+        }
         if (status == FM_OK)
             status = scanned;
         if (n == 0)
