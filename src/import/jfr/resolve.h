@@ -25,6 +25,7 @@ struct fm_jfr_method {
 };
 
 #define FM_JFR_FRAME_TYPES 16u
+#define FM_JFR_RECENT 1024u     /* methods found last, by key */
 
 struct fm_jfr_resolver {
     struct fm_jfr_feed *feed;
@@ -37,6 +38,10 @@ struct fm_jfr_resolver {
     struct fm_jfr_buf buf[FM_JFR_PICKS];
     struct fm_jfr_method *methods;
     size_t method_n, method_cap;
+    struct {
+        uint64_t key;
+        uint32_t method;        /* + 1; 0: none */
+    } recent[FM_JFR_RECENT];
     uint8_t kind[FM_JFR_FRAME_TYPES]; /* by key: frame kind + 1 */
     fm_str unknown;             /* "[unknown]" */
     uint64_t offset;            /* of the event, for findings */
