@@ -294,10 +294,39 @@ static bool micros_slowly(const char *s, size_t n, struct fm_json_time *out)
     return set_time((uint64_t)(d.whole / 1000), (uint32_t)(d.whole % 1000), d.minus, out);
 }
 
+/* Digits, a point, up to 6 more and nothing else, the most common by far: fewer steps than words of
+ * 8 bytes, since most are shorter. false: something else. */
+static inline bool micros_short(const char *s, size_t n, struct fm_json_time *out)
+{
+    uint64_t whole = 0, part = 0;
+    size_t i = 0;
+    unsigned digit;
+    for (; i < n && (digit = (unsigned)(unsigned char)s[i] - '0') <= 9; i++)
+        whole = whole * 10 + digit;
+    if (i == 0 || i > 16 || whole > UINT64_C(9200000000000000))
+        return false;
+    if (i < n) {
+        const size_t places = n - i - 1;
+        if (s[i] != '.' || places == 0 || places > 6)
+            return false;
+        for (i++; i < n; i++) {
+            if ((digit = (unsigned)(unsigned char)s[i] - '0') > 9)
+                return false;
+            part = part * 10 + digit;
+        }
+        part *= tens[6 - places];
+    }
+    out->ns = (int64_t)(whole * 1000 + part / 1000);
+    out->ps = (uint32_t)(part % 1000);
+    return true;
+}
+
 bool fm_json_micros(const char *s, size_t n, struct fm_json_time *out)
 {
     struct plain d;
     uint64_t ns;
+    if (FM_LIKELY(micros_short(s, n, out)))
+        return true;
     trim(&s, &n);
     if (FM_UNLIKELY(!read_plain(s, n, &d)))
         return micros_slowly(s, n, out);

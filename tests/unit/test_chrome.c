@@ -246,7 +246,7 @@ static void flow_text(struct fm_store *store, char *text, size_t cap)
 }
 
 #define X(name, tid, ts, dur, more)                                                            \
-    "{\"ph\":\"X\",\"name\":\"" name "\",\"pid\":1,\"tid\":" tid ",\"ts\":" ts ",\"dur\":" dur      \
+    "{\"ph\":\"X\",\"name\":\"" name "\",\"pid\":1,\"tid\":" tid ",\"ts\":" ts ",\"dur\":" dur \
     more "}"
 #define FLOW(ph, tid, ts, more)                                                                \
     "{\"ph\":\"" ph "\",\"name\":\"f\",\"cat\":\"c\",\"id\":1,\"pid\":1,\"tid\":" tid             \
