@@ -190,6 +190,37 @@ START_TEST(launches_link_device_to_call)
 }
 END_TEST
 
+/* unitrace has no correlation: its flows from host to device are launches, s and t without f. */
+START_TEST(flows_to_a_device_are_launches)
+{
+    static const char json[] =
+        "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"zeCommandList\",\"pid\":1,\"tid\":1,"
+        "\"ts\":1,\"dur\":4},"
+        "{\"ph\":\"X\",\"cat\":\"gpu_op\",\"name\":\"kernel\",\"pid\":9,\"tid\":2,\"ts\":8,"
+        "\"dur\":3},"
+        "{\"ph\":\"s\",\"cat\":\"Flow_H2D_5_0\",\"name\":\"dep\",\"id\":5,\"pid\":1,\"tid\":1,"
+        "\"ts\":2},{\"ph\":\"t\",\"cat\":\"Flow_H2D_5_0\",\"name\":\"dep\",\"id\":5,\"pid\":9,"
+        "\"tid\":2,\"ts\":8},"
+        "{\"ph\":\"s\",\"cat\":\"Flow_D2H_5_0\",\"name\":\"dep\",\"id\":6,\"pid\":9,\"tid\":2,"
+        "\"ts\":9},{\"ph\":\"t\",\"cat\":\"Flow_D2H_5_0\",\"name\":\"dep\",\"id\":6,\"pid\":1,"
+        "\"tid\":1,\"ts\":3}]";
+    struct fm_store *s = chrome_read(ctx, json, sizeof json - 1, NULL, FM_OK);
+    size_t n, launches = 0;
+    const struct fm_link *l = fm_store_links(s, &n);
+    uint64_t name;
+    for (size_t i = 0; i < n; i++) {
+        if (l[i].kind != FM_LINK_LAUNCH)
+            continue;
+        launches++;
+        ck_assert(fm_store_cell(s, FM_COL_NAME, l[i].from, &name));
+        ck_assert_str_eq(fm_store_str(s, (fm_str)name, NULL), "kernel");
+    }
+    ck_assert_uint_eq(launches, 1);
+    ck_assert_uint_eq(n, 3);
+    fm_store_free(s);
+}
+END_TEST
+
 /* Instants have the stack that they name or hold; the dictionary comes later. */
 START_TEST(instants_have_stacks)
 {
@@ -277,6 +308,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, values_of_the_table, 0, (int)FM_COUNT(tables));
     tcase_add_test(t, launches_link_device_to_call);
+    tcase_add_test(t, flows_to_a_device_are_launches);
     tcase_add_test(t, instants_have_stacks);
     suite_add_tcase(suite, t);
     t = tcase_create("harm");

@@ -20,6 +20,7 @@ struct point {
     uint32_t key, order;
     int16_t ps;
     char phase;                    /* s t f */
+    bool launch;                   /* from a host call to work on a device */
 };
 
 struct fm_chrome_flow {
@@ -66,7 +67,7 @@ static uint32_t add_point(struct fm_chrome *c, const struct fm_chrome_event *e, 
     if (fresh)
         *key = f->keys.n;
     f->point[f->points] = (struct point){e->ts.ns, UINT64_MAX, (uint32_t)*key,
-                                         (uint32_t)f->points, (int16_t)e->ts.ps, phase};
+                                         (uint32_t)f->points, (int16_t)e->ts.ps, phase, false};
     return (uint32_t)f->points++;
 }
 
@@ -88,6 +89,16 @@ static void add_row(struct fm_chrome *c, const struct fm_chrome_event *e, fm_str
     fm_chrome_row(c, class, value, present, 0, e->offset);
 }
 
+/* unitrace: Flow_H2D_ID_RANK and CL_Flow_H2D_ID_RANK go from the call to the device; what comes
+ * back is Flow_D2H_. (PyTorch's ac2g: its spans have a correlation, see formats/chrome.yaml.) */
+static bool is_launch(const struct fm_json_field *cat)
+{
+    static const char word[] = "Flow_H2D_";
+    const char *s = cat ? cat->text : "";
+    size_t n = cat ? cat->n : 0, skip = n > 3 && memcmp(s, "CL_", 3) == 0 ? 3 : 0;
+    return n - skip >= sizeof word - 1 && memcmp(s + skip, word, sizeof word - 1) == 0;
+}
+
 void fm_chrome_flow(struct fm_chrome *c, const struct fm_chrome_event *e)
 {
     const struct fm_json_field *bp = e->field[FM_CHROME_BP];
@@ -103,6 +114,8 @@ void fm_chrome_flow(struct fm_chrome *c, const struct fm_chrome_event *e)
     if (local)
         hash = fm_mix(hash, c->thread[e->thread].process + UINT64_C(1));
     uint32_t point = add_point(c, e, hash, e->phase);
+    if (point != UINT32_MAX)
+        c->flow->point[point].launch = is_launch(e->field[FM_CHROME_CAT]);
     struct fm_chrome_span *r = point == UINT32_MAX ? NULL : fm_chrome_record(c, e->thread);
     if (!r || !fm_json_time_round(e->ts, &r->start))
         return;
@@ -165,8 +178,11 @@ static void link_key(struct fm_chrome *c, const struct point *from, const struct
     for (; from < to; from++) {
         const struct point *by = begin != NULL ? begin : first < to ? first : NULL;
         if (from->phase != 's' && by != NULL && from->row != UINT64_MAX &&
-            by->row != UINT64_MAX && from->row != by->row)
+            by->row != UINT64_MAX && from->row != by->row) {
             fm_builder_link(c->builder, FM_LINK_FLOW, by->row, FM_LINK_ROW, from->row);
+            if (by->launch)
+                fm_builder_link(c->builder, FM_LINK_LAUNCH, from->row, FM_LINK_ROW, by->row);
+        }
         if (from->phase != 'f')
             begin = from;
     }
