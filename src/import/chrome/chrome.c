@@ -448,7 +448,10 @@ static unsigned probe_object(const unsigned char *data, size_t n)
     if (holds(data, n, "\"callFrame\"") ||
         (holds(data, n, "\"head\"") && holds(data, n, "\"functionName\"")))
         return 30;
-    return 2;                          /* JSON: to say what it is */
+    for (size_t i = 1; i < n; i++)
+        if (data[i] > ' ')
+            return data[i] == '"' || data[i] == '}' ? 2 : 0; /* JSON: to say what it is */
+    return 2;
 }
 
 /* Megabytes of scripts may stand before the data: a page is ours unless somebody knows better. */
