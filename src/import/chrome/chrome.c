@@ -220,7 +220,6 @@ static bool read_key(struct fm_chrome *c, struct fm_json *j)
 static bool read_object(struct fm_chrome *c, struct fm_json *j)
 {
     enum fm_json_token t;
-    c->object = true;
     while ((t = fm_json_next(j)) == FM_JSON_KEY) {
         if (!read_key(c, j))
             return false;

@@ -78,7 +78,7 @@ struct fm_chrome_class {
 
 struct fm_chrome_process {
     struct fm_chrome_ident pid;
-    fm_str name, labels;
+    fm_str name;
     bool named;
 };
 
@@ -89,14 +89,11 @@ struct fm_chrome_thread {
     fm_thread row;                 /* FM_NONE: no row of the store yet */
     fm_str name;
     bool named;
-    bool has_sort;
-    int64_t sort_index;
     uint64_t events;               /* other than M */
     int64_t first, last;           /* ns, over its events; first > last: none */
     struct fm_chrome_span *span;   /* records in file order */
     size_t spans, span_cap;
     bool unordered;                /* B or E older than one before it */
-    bool flows;                    /* has flow points */
     struct fm_json_time newest;    /* of B and E */
 };
 
@@ -157,7 +154,6 @@ struct fm_chrome {
     const char *alien;             /* another format that a key tells */
     bool profile;                  /* keys of a profile were there */
     bool clang;                    /* clang -ftime-trace */
-    bool object;                   /* the object form */
     bool any_events;               /* an array of events was there */
     uint64_t events;               /* objects of the array, without {} */
     uint64_t phases[128];

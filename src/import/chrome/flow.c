@@ -122,7 +122,6 @@ void fm_chrome_flow(struct fm_chrome *c, const struct fm_chrome_event *e)
     r->type = around ? FM_CHROME_FLOW_HERE : FM_CHROME_FLOW_NEXT;
     r->end = around ? INT64_MIN : INT64_MAX;     /* behind, before spans of the same start */
     r->site = point;
-    c->thread[e->thread].flows = true;
     add_row(c, e, name, cat, id);
 }
 

@@ -10,6 +10,8 @@
 
 #include "util/text.h"
 
+#include <stdio.h>
+
 #define ABSENT SIZE_MAX
 
 /* ------------------------------------------------------------------ ids */
@@ -261,12 +263,15 @@ static void keep_fact(struct fm_chrome *c, const struct fm_chrome_event *e,
                       const struct fm_json_object *args)
 {
     size_t n;
-    char key[128];
+    char key[160];
     const char *s = fm_chrome_text(c, e->field[FM_CHROME_NAME], &n);
-    if (n == 0 || n >= sizeof key)
+    if (n == 0 || n >= sizeof key - 32)
         return;
     memcpy(key, s, n);
     key[n] = '\0';
+    if (is_named(e->field[FM_CHROME_NAME], "process_labels"))
+        snprintf(key + n, sizeof key - n, ".%lld",
+                 (long long)c->thread[e->thread].pid.number);
     for (uint32_t i = 0; i < args->fields; i++) {
         const struct fm_json_field *f = &args->field[i];
         if (f->kind != FM_JSON_STRING && f->kind != FM_JSON_NUMBER)
@@ -295,13 +300,10 @@ void fm_chrome_metadata(struct fm_chrome *c, const struct fm_chrome_event *e)
     } else if (is_named(name, "process_name")) {
         p->name = fm_chrome_str(c, fm_chrome_member(&o, "name"));
         p->named = p->name != 0;
-    } else if (is_named(name, "process_labels")) {
-        p->labels = fm_chrome_str(c, fm_chrome_member(&o, "labels"));
-    } else if (is_named(name, "thread_sort_index")) {
-        t->has_sort = fm_chrome_i64(fm_chrome_member(&o, "sort_index"), &t->sort_index);
     } else if (is_named(name, "trace_buffer_overflowed")) {
         fm_chrome_diag(c, FM_DIAG_CHROME_OVERFLOW, e->offset);
-    } else if (!is_named(name, "process_sort_index") && !is_named(name, "typeNames")) {
+    } else if (!is_named(name, "process_sort_index") && !is_named(name, "thread_sort_index") &&
+               !is_named(name, "typeNames")) {
         keep_fact(c, e, &o);
     }
 }
