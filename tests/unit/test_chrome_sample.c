@@ -245,6 +245,18 @@ START_TEST(instants_have_stacks)
 }
 END_TEST
 
+/* Keys of a profile alone make none. */
+START_TEST(lookalikes_are_named)
+{
+    static const char *const json[] = {
+        "{\"snapshot\":{\"node_count\":2},\"nodes\":[1,2,3],\"edges\":[],\"samples\":[]}",
+        "{\"startTime\":1,\"endTime\":2}", "{\"stackFrames\":{\"1\":{\"name\":\"f\"}}}",
+        "<html><script>var x = 1;</script></html>"};
+    for (size_t i = 0; i < FM_COUNT(json); i++)
+        fm_store_free(chrome_read(ctx, json[i], strlen(json[i]), NULL, FM_UNSUPPORTED));
+}
+END_TEST
+
 /* ----------------------------------------------------------------- made to harm */
 
 static double cpu_seconds(void)
@@ -310,6 +322,7 @@ int main(void)
     tcase_add_test(t, launches_link_device_to_call);
     tcase_add_test(t, flows_to_a_device_are_launches);
     tcase_add_test(t, instants_have_stacks);
+    tcase_add_test(t, lookalikes_are_named);
     suite_add_tcase(suite, t);
     t = tcase_create("harm");
     tcase_set_timeout(t, 120);

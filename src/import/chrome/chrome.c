@@ -186,6 +186,7 @@ static const char *alien(const char *key)
         const char *key, *what;
     } known[] = {{"$schema", "a speedscope profile"},
                  {"meta", "a Firefox profile"},
+                 {"snapshot", "a V8 heap snapshot"},
                  {"rts_arguments", "a GHC profile"},
                  {"projectId", "a Google Cloud trace"},
                  {"resourceSpans", "an OpenTelemetry export"},

@@ -264,8 +264,15 @@ int fm_chrome_key(struct fm_chrome *c, struct fm_json *j, const char *key, size_
     return fm_v8_key(c, j);
 }
 
+/* Keys alone make no profile: heap snapshots have `nodes` as well. */
+static bool any_profile(const struct fm_chrome *c)
+{
+    return (c->legacy != NULL && c->legacy->samples > 0) || c->system != NULL || fm_v8_any(c);
+}
+
 bool fm_chrome_samples_finish(struct fm_chrome *c)
 {
+    c->profile = any_profile(c);
     fm_chrome_frames_finish(c);
     if (!c->oom && fm_v8_finish(c))
         finish_samples(c);

@@ -484,6 +484,12 @@ static void finish_alone(struct fm_chrome *c, struct fm_v8_profile *p)
         fm_builder_provenance(c->builder, "kind", kind, strlen(kind));
 }
 
+bool fm_v8_any(const struct fm_chrome *c)
+{
+    const struct fm_v8_profile *p = c->v8 != NULL ? c->v8->alone : NULL;
+    return p != NULL && (p->nodes > 0 || p->samples > 0);
+}
+
 bool fm_v8_finish(struct fm_chrome *c)
 {
     uint64_t profiles = 0;

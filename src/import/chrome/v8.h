@@ -81,6 +81,8 @@ fm_node fm_v8_stack(struct fm_chrome *c, struct fm_v8_profile *p, uint32_t index
 bool fm_v8_event(struct fm_chrome *c, const struct fm_chrome_event *e);
 /* A key of a document that is a profile: as fm_chrome_key(). */
 int fm_v8_key(struct fm_chrome *c, struct fm_json *j);
+/* The document has nodes or samples of a profile. */
+bool fm_v8_any(const struct fm_chrome *c);
 bool fm_v8_finish(struct fm_chrome *c);
 void fm_v8_release(struct fm_chrome *c);
 /* The profile of a document that is one: for keys of the outermost object. NULL: no memory. */
