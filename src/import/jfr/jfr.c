@@ -4,7 +4,7 @@
  *     scan ──> wave of chunks ──> survey each ──> settle in order ──> decode each ──> join in order
  *                                 (threads)       periods, JVMs       (threads)
  *
- * A chunk's rows go into a sub-builder of its own; with one thread they go straight into the
+ * A chunk's rows go into a sub-builder of its own; with few threads they go straight into the
  * builder, which gives the same bytes. Only the chunks of a wave are in memory.
  */
 #include "import/jfr/v0.h"
@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #define WAVE_MAX 32u
+#define THREADS_MIN 4u                  /* joining costs half of decoding: fewer are no faster */
 #define WAVE_BYTES (UINT64_C(8) << 20)  /* for each thread */
 #define LISTED 16u                      /* chunks that provenance lists one by one */
 #define JVMS 64u                        /* that are compared with a new one */
@@ -322,7 +323,7 @@ static enum fm_status import_jfr(struct fm_import *import, struct fm_error *err)
     struct fm_mem *mem = &import->ctx->mem;
     uint64_t threads = import->ctx->cap[FM_CAP_THREADS];
     enum fm_status status;
-    s.threads = (unsigned)FM_MAX(FM_MIN(threads, (uint64_t)WAVE_MAX), (uint64_t)1);
+    s.threads = threads < THREADS_MIN ? 1 : (unsigned)FM_MIN(threads, (uint64_t)WAVE_MAX);
     s.scan.import = import;
     (void)fm_input_size(import->input, &s.scan.size);
     s.job = fm_mem_alloc(mem, WAVE_MAX * sizeof *s.job);
