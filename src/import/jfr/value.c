@@ -8,6 +8,8 @@
  */
 #include "import/jfr/value.h"
 
+#include "util/text.h"
+
 uint64_t fm_jfr_varint_slow(struct fm_cursor *c)
 {
     uint64_t v = 0;
@@ -82,31 +84,6 @@ bool fm_jfr_buf_add(struct fm_jfr_buf *buf, const char *s, size_t n)
     return true;
 }
 
-/* A code point as UTF-8, surrogates included; to has room for 4 bytes. */
-static size_t put(char *to, uint32_t cp)
-{
-    if (cp < 0x80) {
-        to[0] = (char)cp;
-        return 1;
-    }
-    if (cp < 0x800) {
-        to[0] = (char)(0xc0 | cp >> 6);
-        to[1] = (char)(0x80 | (cp & 0x3f));
-        return 2;
-    }
-    if (cp < 0x10000) {
-        to[0] = (char)(0xe0 | cp >> 12);
-        to[1] = (char)(0x80 | (cp >> 6 & 0x3f));
-        to[2] = (char)(0x80 | (cp & 0x3f));
-        return 3;
-    }
-    to[0] = (char)(0xf0 | cp >> 18);
-    to[1] = (char)(0x80 | (cp >> 12 & 0x3f));
-    to[2] = (char)(0x80 | (cp >> 6 & 0x3f));
-    to[3] = (char)(0x80 | (cp & 0x3f));
-    return 4;
-}
-
 static bool is_high(uint32_t unit)
 {
     return unit >= 0xd800 && unit < 0xdc00;
@@ -145,7 +122,7 @@ bool fm_jfr_utf8(struct fm_jfr_buf *buf, const char **s, size_t *n)
         uint32_t high = surrogate(p + i, size - i);
         uint32_t low = is_high(high) ? surrogate(p + i + 3, size - i - 3) : 0;
         if (is_low(low)) {
-            at += put(to + at, join(high, low));
+            at += fm_utf8_put(to + at, join(high, low));
             i += 6;
         } else if (p[i] == 0xc0 && i + 1 < size && p[i + 1] == 0x80) {
             to[at++] = '\0';
@@ -199,7 +176,7 @@ static void read_units(struct fm_cursor *c, struct fm_jfr_buf *buf, struct fm_jf
             at -= 3;
             unit = join(high, unit);
         }
-        at += put(to + at, unit);
+        at += fm_utf8_put(to + at, unit);
         high = unit;
     }
     buf->n = at;
@@ -224,7 +201,7 @@ static void read_latin1(struct fm_cursor *c, struct fm_jfr_buf *buf, struct fm_j
         return;
     }
     for (size_t i = 0; i < n; i++)
-        at += put(to + at, p[i]);
+        at += fm_utf8_put(to + at, p[i]);
     buf->n = at;
     text->s = to;
     text->n = at;
