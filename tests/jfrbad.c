@@ -392,6 +392,53 @@ static void no_ticks_rate(struct jfr *g)
     jfr_set_be(g, 56, 0, 8);
 }
 
+/* The first header is wrong, the second chunk is whole. */
+static void first_ticks_rate(struct jfr *g)
+{
+    size_t at[SAMPLES + 1];
+
+    base(g, at);
+    jfr_set_be(g, 56, 0, 8);
+    base_at(g, 3 * (uint64_t)NS, at);
+}
+
+static void first_version(struct jfr *g)
+{
+    size_t at[SAMPLES + 1];
+
+    base(g, at);
+    jfr_set_be(g, 4, 3, 2);
+    base_at(g, 3 * (uint64_t)NS, at);
+}
+
+/* Structs in structs in structs, 20 to the power of 6 numbers: nothing is read behind them. */
+static void wide_type(struct jfr *g)
+{
+    char text[512];
+    size_t n;
+
+    jfr_schema(g, jfr_types);
+    for (unsigned level = 0; level < 6; level++) {
+        n = (size_t)snprintf(text, sizeof text, "%u acme.W%u", 40 + level, level);
+        for (unsigned i = 0; i < 20; i++)
+            n += level == 0 ? (size_t)snprintf(text + n, sizeof text - n, " f%u=int", i)
+                            : (size_t)snprintf(text + n, sizeof text - n, " f%u=acme.W%u", i,
+                                               level - 1);
+        snprintf(text + n, sizeof text - n, "\n");
+        jfr_schema_add(g, text);
+    }
+    jfr_schema_add(g, "151 acme.Wide :jdk.jfr.Event startTime=long@Timestamp=TICKS"
+                      " stackTrace=jdk.types.StackTrace# wide=acme.W5\n");
+    jfr_chunk(g, 2, 1, NS, 5000, NS);
+    jfr_meta(g);
+    jfr_event(g, "acme.Sample 5100 1 1");
+    jfr_event_begin(g, 151);
+    jfr_raw(g, "\x80\x27\x01\x01\x01\x01\x01", 7);
+    jfr_event_end(g);
+    jfr_pools(g, 0, jfr_pools_text);
+    jfr_end(g, 1000);
+}
+
 /* A stack whose method's class's loader's class has that loader again. */
 static void reference_cycle(struct jfr *g)
 {
@@ -451,6 +498,9 @@ const struct jfr_fixture jfr_damages[] = {
     {"endless-type", endless_type, JFR_DAMAGED, NULL, 1, 3, NULL},
     {"event-short", event_short, JFR_DAMAGED, NULL, 2, 3, NULL},
     {"no-ticks-rate", no_ticks_rate, JFR_NOTHING, NULL, 0, 0, NULL},
+    {"first-ticks-rate", first_ticks_rate, JFR_DAMAGED, NULL, 40, 0, "ticks per second"},
+    {"first-version", first_version, JFR_DAMAGED, NULL, 40, 0, "version 3.0"},
+    {"wide-type", wide_type, JFR_DAMAGED, NULL, 2, 0, "cannot be read"},
     {"reference-cycle", reference_cycle, JFR_WHOLE,
      "acme.Sample 1000000100 w1 main p/C.m:4i\n", 1, 0, NULL},
     {"0.9-cut", jfr_09_cut, JFR_NOTHING, NULL, 0, 0, "its types stood at its end"},

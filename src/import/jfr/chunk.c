@@ -280,6 +280,7 @@ static enum fm_status end_broken(struct fm_jfr_scan *scan, struct fm_jfr_chunk *
     return FM_OK;
 }
 
+/* Why there is no chunk at offset 0. */
 static enum fm_status no_chunk(struct fm_jfr_scan *scan, struct fm_error *err)
 {
     unsigned char buf[FM_JFR_HEADER];
@@ -304,6 +305,28 @@ static enum fm_status no_chunk(struct fm_jfr_scan *scan, struct fm_error *err)
         return fm_error_at(err, FM_UNSUPPORTED, name, 4, "JFR version %u.%u is not known", major,
                            minor);
     return fm_error_at(err, FM_FORMAT, name, 8, "header: impossible size or ticks per second");
+}
+
+/* The input begins with no chunk: one that a damaged or foreign header hides may follow. */
+static enum fm_status pass_first(struct fm_jfr_scan *scan, struct fm_error *err)
+{
+    struct fm_error why = {0};
+    uint64_t next = scan->size;
+    enum fm_status reason = no_chunk(scan, &why), status = FM_OK;
+    if (scan->size > FM_JFR_HEADER && (reason == FM_FORMAT || reason == FM_UNSUPPORTED))
+        status = seek_header(scan, sizeof magic, &next, err);
+    if (status != FM_OK)
+        return status;
+    if (next >= scan->size) {
+        if (err != NULL)
+            *err = why;
+        return reason;
+    }
+    fm_builder_diag(scan->import->builder, FM_DIAG_JFR_HEADER, 0, 1);
+    scan->damage = reason;
+    scan->damaged = why;
+    scan->at = next;
+    return FM_OK;
 }
 
 /* A chunk of 1.x or 2.x, by what its header tells. */
@@ -383,7 +406,7 @@ enum fm_status fm_jfr_scan_next(struct fm_jfr_scan *scan, struct fm_jfr_chunk *c
             status = fm_jfr_v0_scan(scan->import->input, scan->at, scan->size, &chunk->h, &v0,
                                     &end, err);
         if (status == FM_OK && !ok && !v0)
-            status = scan->chunks == 0 ? no_chunk(scan, err) : pass_header(scan, err);
+            status = scan->chunks == 0 ? pass_first(scan, err) : pass_header(scan, err);
         if (status != FM_OK)
             return status;
     } while (!ok && !v0);

@@ -100,7 +100,7 @@ struct fm_jfr_scan {
     enum fm_status damage;      /* the first header that leads to no chunk, in `damaged` */
     struct fm_error damaged;
 };
-/* *more = false: there is none any more. At offset 0 there must be one: else FM_FORMAT,
+/* *more = false: there is none any more. There must be one, best at offset 0: else FM_FORMAT,
  * FM_UNSUPPORTED. */
 enum fm_status fm_jfr_scan_next(struct fm_jfr_scan *scan, struct fm_jfr_chunk *chunk, bool *more,
                                 struct fm_error *err);

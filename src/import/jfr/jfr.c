@@ -16,6 +16,8 @@
 #define WAVE_MAX 32u
 #define THREADS_MIN 4u                  /* joining costs half of decoding: fewer are no faster */
 #define WAVE_BYTES (UINT64_C(8) << 20)  /* for each thread */
+#define SPLIT_BYTES (UINT64_C(1) << 20) /* of a chunk: as much as a copy of the tables, or more */
+#define SPLIT_PART 64u
 #define LISTED 16u                      /* chunks that provenance lists one by one */
 #define JVMS 64u                        /* that are compared with a new one */
 #define WRITERS 4u
@@ -40,6 +42,7 @@ struct session {
     struct fm_jfr_scan scan;
     struct job *job;                    /* WAVE_MAX of them */
     unsigned threads;
+    bool split;                         /* chunks of this wave have sub-builders */
     enum fm_status damage;
     /* settled in order of chunks */
     struct jvm jvm[JVMS];
@@ -235,12 +238,23 @@ static enum fm_status collect(struct session *s, size_t *n)
     return FM_OK;
 }
 
+/* A sub-builder begins as a copy of the tables, which all chunks before have made: not for small
+ * chunks behind many others. */
+static bool worth_splitting(const struct session *s, size_t n)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < n; i++)
+        bytes += s->job[i].chunk.end - s->job[i].chunk.offset;
+    return s->threads > 1 && n > 1 &&
+           (bytes / n >= SPLIT_BYTES || bytes / n >= s->scan.at / SPLIT_PART);
+}
+
 static enum fm_status open_jobs(struct session *s, size_t n)
 {
-    bool split = s->threads > 1 && n > 1;
+    s->split = worth_splitting(s, n);
     for (size_t i = 0; i < n; i++) {
         struct job *job = &s->job[i];
-        job->builder = split ? fm_builder_split(s->import->builder, i) : s->import->builder;
+        job->builder = s->split ? fm_builder_split(s->import->builder, i) : s->import->builder;
         if (job->builder == NULL)
             return fm_error_nomem(s->err);
         enum fm_status status = fm_jfr_feed_init(&job->feed, s->import, job->builder, s->err);
@@ -284,11 +298,12 @@ static enum fm_status run_wave(struct session *s, size_t n)
 {
     enum fm_status status = open_jobs(s, n);
     if (status == FM_OK) {
-        fm_work_run(s->threads, n, survey_job, s);
+        unsigned threads = s->split ? s->threads : 1;
+        fm_work_run(threads, n, survey_job, s);
         for (size_t i = 0; i < n; i++)
             if (s->job[i].status == FM_OK)
                 settle(s, &s->job[i]);
-        fm_work_run(s->threads, n, decode_job, s);
+        fm_work_run(threads, n, decode_job, s);
     }
     return close_jobs(s, n, status);
 }

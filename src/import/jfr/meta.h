@@ -88,6 +88,7 @@ struct fm_jfr_meta {
     bool wide;                  /* integers of the chunk are not compressed */
     unsigned encoding;          /* of a string, when that is unknown: why nothing was read */
     uint32_t visits;            /* of skip.c, against types that hold each other */
+    uint32_t looks;             /* of plan.c, the same */
     bool oom;
 };
 

@@ -9,6 +9,8 @@
 #define MAX_OFFERED ((size_t)FM_CLASS_FIELDS - 16)
 #define MAX_DEPTH 3u
 #define MAX_STEPS 4096u
+#define MAX_LOOKS (1u << 16)        /* fields of a type, with those of its structs */
+#define MAX_ALL_LOOKS (1u << 22)    /* those of all types of a chunk */
 
 struct maker {
     struct fm_jfr_reading *reading;
@@ -17,6 +19,7 @@ struct maker {
     const struct fm_jfr_event *event;  /* NULL while fields are offered */
     struct fm_field *field;
     size_t fields, field_cap;
+    uint32_t looks;             /* against structs in structs in structs */
     uint64_t offset;            /* of the first event of the type */
     bool many;                  /* events of the type */
     bool failed;
@@ -270,6 +273,10 @@ static bool make_fields(struct maker *m, uint32_t class, const char *prefix, uns
     const struct fm_jfr_class *c = &m->meta->class[class];
     for (uint32_t i = 0; i < c->fields && !m->failed; i++) {
         const struct fm_jfr_field f = *fm_jfr_field_at(m->meta, c, i);
+        if (m->looks >= MAX_LOOKS || m->meta->looks >= MAX_ALL_LOOKS)
+            return false;           /* nothing behind it is read */
+        m->looks++;
+        m->meta->looks++;
         if (!make_field(m, &f, prefix, depth, s))
             return false;
     }
@@ -298,6 +305,7 @@ bool fm_jfr_plan_make(struct fm_jfr_reading *reading, uint32_t class, struct fm_
     m.event = event;
     m.field = NULL;
     m.fields = m.field_cap = 0;
+    m.looks = 0;
     (void)make_fields(&m, class, NULL, 0, &s);
     *plan = settle(&m, &s);
     return *plan != NULL && !chunk->meta.oom && !chunk->arena.oom;
