@@ -190,21 +190,24 @@ size_t fm_json_unescape(const char *s, size_t n, char *to);
  * fit. */
 bool fm_json_scaled(const char *s, size_t n, int64_t scale, int64_t *out);
 
-/* A time of picoseconds: ns + ps / 1000, ps < 1000 also when ns is negative. Sums are formed before
- * they are rounded, so that what nests in the input nests when it is rounded. */
+/* ns + ps / 1000 + rest / 10^12, ps < 1000 and rest < 10^9 also when ns is negative. Sums are
+ * formed before they are rounded, so that what nests in the input nests when it is rounded; writers
+ * that print doubles in full need all of these digits for that (0.0004999999999999999). */
 struct fm_json_time {
     int64_t ns;
-    uint32_t ps;
+    uint32_t ps, rest;
 };
 
-/* A decimal number of microseconds; what is beyond picoseconds is cut off (towards zero). false: no
+/* A decimal number of microseconds; what is beyond 15 places is cut off (towards zero). false: no
  * number, or it does not fit. */
 bool fm_json_micros(const char *s, size_t n, struct fm_json_time *out);
 
 static inline FM_MUST_USE bool fm_json_time_add(struct fm_json_time a, struct fm_json_time b,
                                                 struct fm_json_time *sum)
 {
-    uint32_t ps = a.ps + b.ps, carry = ps >= 1000;
+    uint32_t rest = a.rest + b.rest, more = rest >= 1000000000;
+    uint32_t ps = a.ps + b.ps + more, carry = ps >= 1000;
+    sum->rest = rest - more * 1000000000;
     sum->ps = ps - carry * 1000;
     return !__builtin_add_overflow(a.ns, b.ns, &sum->ns) &&
            !__builtin_add_overflow(sum->ns, (int64_t)carry, &sum->ns);
@@ -213,7 +216,8 @@ static inline FM_MUST_USE bool fm_json_time_add(struct fm_json_time a, struct fm
 /* Nanoseconds, halves away from zero. */
 static inline FM_MUST_USE bool fm_json_time_round(struct fm_json_time t, int64_t *ns)
 {
-    return !__builtin_add_overflow(t.ns, (int64_t)(t.ps > 500 || (t.ps == 500 && t.ns >= 0)), ns);
+    bool up = t.ps > 500 || (t.ps == 500 && (t.ns >= 0 || t.rest > 0));
+    return !__builtin_add_overflow(t.ns, (int64_t)up, ns);
 }
 
 #endif

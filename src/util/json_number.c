@@ -268,30 +268,34 @@ bool fm_json_scaled(const char *s, size_t n, int64_t scale, int64_t *out)
     return true;
 }
 
-/* whole nanoseconds and picoseconds below one, both with the sign. */
-static bool set_time(uint64_t ns, uint32_t ps, bool minus, struct fm_json_time *out)
+#define PLACES UINT64_C(1000000000)    /* of `rest` */
+
+/* whole nanoseconds and what is below one, in 10^-12 ns, both with the sign. */
+static bool set_time(uint64_t ns, uint64_t below, bool minus, struct fm_json_time *out)
 {
     if (ns > (uint64_t)INT64_MAX - 1)
         return false;
-    out->ps = ps;
     out->ns = (int64_t)ns;
     if (minus) {
-        out->ns = -out->ns - (ps > 0);
-        out->ps = ps > 0 ? 1000 - ps : 0;
+        out->ns = -out->ns - (below > 0);
+        below = below > 0 ? 1000 * PLACES - below : 0;
     }
+    out->ps = (uint32_t)(below / PLACES);
+    out->rest = (uint32_t)(below % PLACES);
     return true;
 }
 
 static bool micros_slowly(const char *s, size_t n, struct fm_json_time *out)
 {
+    const uint64_t ns = 1000 * PLACES;
     struct digits d;
     unsigned last;
     if (!read_digits(s, n, &d))
         return false;
-    d.exponent += 6;
-    if (!integer(&d, (unsigned __int128)INT64_MAX * 1000, &last))
+    d.exponent += 15;
+    if (!integer(&d, (unsigned __int128)INT64_MAX * ns, &last))
         return false;
-    return set_time((uint64_t)(d.whole / 1000), (uint32_t)(d.whole % 1000), d.minus, out);
+    return set_time((uint64_t)(d.whole / ns), (uint64_t)(d.whole % ns), d.minus, out);
 }
 
 /* Digits, a point, up to 6 more and nothing else, the most common by far: fewer steps than words of
@@ -318,6 +322,7 @@ static inline bool micros_short(const char *s, size_t n, struct fm_json_time *ou
     }
     out->ns = (int64_t)(whole * 1000 + part / 1000);
     out->ps = (uint32_t)(part % 1000);
+    out->rest = 0;
     return true;
 }
 
@@ -330,15 +335,12 @@ bool fm_json_micros(const char *s, size_t n, struct fm_json_time *out)
     trim(&s, &n);
     if (FM_UNLIKELY(!read_plain(s, n, &d)))
         return micros_slowly(s, n, out);
-    if (d.part_n > 6) {
-        for (; d.part_n > 8; d.part_n--)
-            d.part /= 10;
-        d.part /= tens[d.part_n - 6];
-    } else {
-        d.part *= tens[6 - d.part_n];
-    }
+    if (d.part_n > 15)
+        d.part /= 10;
+    for (; d.part_n < 15; d.part_n += FM_MIN(15 - d.part_n, 8u))
+        d.part *= tens[FM_MIN(15 - d.part_n, 8u)];
     if (__builtin_mul_overflow(d.whole, (uint64_t)1000, &ns) ||
-        __builtin_add_overflow(ns, d.part / 1000, &ns))
+        __builtin_add_overflow(ns, d.part / (1000 * PLACES), &ns))
         return false;
-    return set_time(ns, (uint32_t)(d.part % 1000), d.minus, out);
+    return set_time(ns, d.part % (1000 * PLACES), d.minus, out);
 }

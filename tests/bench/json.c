@@ -83,7 +83,7 @@ enum depth { ITEMS, TIMES, ARGS };
 
 static void take(const struct fm_json_object *o, enum depth depth, struct fm_json_object *inner)
 {
-    struct fm_json_time ts = {0, 0}, dur = {0, 0}, sum;
+    struct fm_json_time ts = {0, 0, 0}, dur = {0, 0, 0}, sum;
     int64_t end;
     for (uint32_t i = 0; i < o->fields; i++) {
         const struct fm_json_field *f = &o->field[i];

@@ -59,7 +59,7 @@ static void numbers(uint64_t *sum, const char *s, size_t n)
     if (fm_json_scaled(s, n, 1000, &v))
         mix(sum, (uint64_t)v);
     if (fm_json_micros(s, n, &t)) {
-        demand(t.ps < 1000);
+        demand(t.ps < 1000 && t.rest < 1000000000);
         mix(sum, (uint64_t)t.ns + t.ps);
         if (fm_json_time_add(t, t, &t) && fm_json_time_round(t, &v))
             mix(sum, (uint64_t)v);

@@ -352,11 +352,12 @@ START_TEST(random_decimals)
         fits = by_digits(&d, 6, true, &expected);
         bool got = fm_json_micros(d.text, strlen(d.text), &t);
         if (fits)
-            ck_assert_msg(got && t.ps < 1000 && t.ns * 1000 + (int64_t)t.ps == expected,
+            ck_assert_msg(got && t.ps < 1000 && t.rest < 1000000000 &&
+                              t.ns * 1000 + (int64_t)t.ps + (d.minus && t.rest > 0) == expected,
                           "'%s': %lld ns %u ps", d.text, (long long)t.ns, t.ps);
         else if (got) /* beyond 64 bits of picoseconds: whole nanoseconds alone */
             ck_assert_msg(by_digits(&d, 3, true, &expected) &&
-                          expected == t.ns + (d.minus && t.ps > 0), "'%s'", d.text);
+                          expected == t.ns + (d.minus && t.ps + t.rest > 0), "'%s'", d.text);
     }
 }
 END_TEST
@@ -389,6 +390,12 @@ START_TEST(sums_of_times)
     sum_is("-33000", "33000.0005", 1);
     sum_is("1732107143473442.569", "0.4305", 1732107143473443000);
     sum_is(" 12.5 ", "1e3", 1012500);
+    sum_is("1.0004999999999999", "0.0000009999999999", 1001);
+    sum_is("1.00049999999999994", "0.000000000000000e0", 1000);
+    sum_is("-2.99949999", "0.4999999999", -2499);
+    sum_is("-2.4999999999", "0.0005000000001", -2499);
+    sum_is("-0.000499999999999", "0", 0);
+    sum_is("-0.00050000000000001", "0", -1);
     ck_assert(fm_json_micros("9223372036854775.8", 18, &t));
     ck_assert(!fm_json_micros("9223372036854775.9", 18, &t));
     ck_assert(!fm_json_micros("1e300", 5, &t));
@@ -398,7 +405,7 @@ START_TEST(sums_of_times)
     ck_assert(!fm_json_micros("  ", 2, &t));
     ck_assert(!fm_json_micros(".", 1, &t));
     ck_assert(!fm_json_micros("1 2", 3, &t));
-    t = (struct fm_json_time){INT64_MAX, 700};
+    t = (struct fm_json_time){INT64_MAX, 700, 0};
     ck_assert(!fm_json_time_round(t, &ns));
     ck_assert(!fm_json_time_add(t, t, &sum));
 }

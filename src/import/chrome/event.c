@@ -161,7 +161,7 @@ static bool read_times(struct fm_chrome *c, struct fm_chrome_event *e)
                  (e->phase == 'X' && fm_chrome_time(e->field[FM_CHROME_TDUR], &e->dur));
     if (e->has_dur && e->dur.ns < 0) {
         fm_chrome_diag(c, FM_DIAG_CHROME_NEGATIVE, e->offset);
-        e->dur = (struct fm_json_time){0, 0};
+        e->dur = (struct fm_json_time){0, 0, 0};
     }
     return true;
 }

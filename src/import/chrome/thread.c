@@ -72,7 +72,7 @@ static uint32_t add_thread(struct fm_chrome *c, const struct fm_chrome_ident *pi
         return UINT32_MAX;
     c->thread[c->threads] = (struct fm_chrome_thread){
         .pid = *pid, .tid = *tid, .process = process, .row = FM_NONE,
-        .newest = {INT64_MIN, 0}, .first = INT64_MAX, .last = INT64_MIN};
+        .newest = {INT64_MIN, 0, 0}, .first = INT64_MAX, .last = INT64_MIN};
     return (uint32_t)c->threads++;
 }
 
