@@ -222,16 +222,25 @@ static uint32_t join_chains(void *user, uint32_t older, uint32_t newer)
     return fm_chrome_join(user, older, newer);
 }
 
+/* No span of a key is around another: one that never ends does so with its thread or the trace. */
+static int64_t end_of(const struct fm_chrome *c, const struct record *rec,
+                      const struct fm_chrome_span *r)
+{
+    if (!(r->flags & FM_CHROME_OPEN))
+        return r->end;
+    int64_t last = c->unfinished == FM_CHROME_END_THREAD ? c->thread[rec->thread].last : c->last;
+    return FM_MAX(last, r->start);
+}
+
 static void add_span(struct fm_chrome *c, const struct record *rec, const struct fm_chrome_span *r)
 {
     uint64_t value[FM_CHROME_FIELDS], present[FM_CHROME_FIELDS / 64];
     const struct label *l = &c->async->label[r->site];
     uint32_t class = fm_chrome_class(c, &async_group, l->cat);
-    int64_t end = r->flags & FM_CHROME_OPEN ? FM_MAX(c->last, r->start) : r->end;
     if (class == UINT32_MAX)
         return;
     value[A_TS] = (uint64_t)r->start;
-    value[A_DUR] = (uint64_t)end - (uint64_t)r->start;
+    value[A_DUR] = (uint64_t)end_of(c, rec, r) - (uint64_t)r->start;
     value[A_THREAD] = fm_chrome_thread_row(c, rec->thread);
     value[A_NAME] = l->name;
     value[A_CAT] = l->cat;
@@ -291,7 +300,8 @@ static bool finish_key(struct fm_chrome *c, size_t from, size_t to)
             continue;
         if (r->flags & FM_CHROME_OPEN)
             fm_chrome_diag(c, FM_DIAG_CHROME_ASYNC_BEGIN, r->self);
-        add_span(c, &a->record[r->node], r);
+        if (!(r->flags & FM_CHROME_OPEN) || c->unfinished != FM_CHROME_END_DROP)
+            add_span(c, &a->record[r->node], r);
     }
     return !s->oom && !c->oom;
 }
