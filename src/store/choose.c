@@ -163,8 +163,11 @@ static enum fm_status unknown(const struct chooser *c, struct item want, struct 
         if (e->metric != e->name)
             known[have++] = fm_store_str(c->store, e->metric, NULL);
     }
-    for (size_t i = 0; i < n && have < FM_COUNT(known); i++)
-        known[have++] = fm_store_str(c->store, alias[i].name, NULL);
+    for (size_t i = 0; i < n && have < FM_COUNT(known); i++) {
+        const char *text = fm_store_str(c->store, alias[i].name, NULL);
+        if (strcmp(text, name) != 0)    /* a name of events that the input has not */
+            known[have++] = text;
+    }
     near = fm_text_nearest(name, known, have);
     if (near != NULL)
         return fm_error_set(err, FM_CONFIG, "no event '%s' (did you mean '%s'?)", name, near);

@@ -92,6 +92,7 @@ static void setup(void)
     frame.function = str(m.b, "f");
     m.stack = fm_builder_node(m.b, FM_NODE_ROOT, fm_builder_frame(m.b, &frame));
     fm_builder_alias(m.b, "cpu", "cputime,execution");
+    fm_builder_alias(m.b, "memory", "memory-of-another");
     (void)event(&m, "ExecutionSample", "cpu", "ns", 0, "cpu", "");            /* no rows */
     add(&m, event(&m, "CPUTimeSample", "cputime", "ns", 1, "cpu", ""), 1, 100, 1);
     add(&m, event(&m, "ExecutionSample", "execution", "ns", 2, "cpu", ""), 1, 10, 2);
@@ -150,6 +151,7 @@ START_TEST(names_that_mean_nothing_or_too_much)
         {"CPUTimeSample,execushun", "no event 'execushun'"},
         {"alloc,cpu", "different units"},
         {"leak,alloc", "a derived event stands alone"},
+        {"memory", "no event 'memory'; the input has"},
         {"none", "no event 'none'"},
         {",", "no event ','"},
     };
