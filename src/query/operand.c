@@ -4,7 +4,8 @@
  * A bare name is a built-in column, else a value derived from the thread table (pid, process …),
  * else a label; label.X and arg.X force a label; leaf.X and root.X are attributes of the innermost
  * and the outermost frame. In a table (after `group`) names are its columns. Without a store (a
- * check) a name that is none of the built-in ones may be a label: FM_AT_LATER.
+ * check) a name that is none of the built-in ones may be a label: FM_AT_LATER. self_dur, the last
+ * of the names, is there for spans only.
  */
 #include "query/pred.h"
 
@@ -15,7 +16,7 @@ static const char *const row_name[] = {
     "pid", "tid", "process", "container", "source", "command",
     "leaf.function", "leaf.module", "leaf.file", "leaf.line", "leaf.address", "leaf.kind",
     "leaf.raw", "root.function", "root.module", "root.file", "root.line", "root.address",
-    "root.kind", "root.raw"
+    "root.kind", "root.raw", "self_dur"
 };
 
 static const char *const later_prefix[] = { "waker.", "launch.", "parent.", "link." };
@@ -95,6 +96,10 @@ static bool builtin(struct fm_compile *c, const char *name, struct fm_operand *o
 
     if (strcmp(name, "weight") == 0) {
         *o = (struct fm_operand){ .place = FM_AT_WEIGHT, .type = FM_TYPE_U64, .unit = c->unit };
+        return true;
+    }
+    if (c->from == FM_FROM_SPANS && strcmp(name, "self_dur") == 0) {
+        *o = (struct fm_operand){ .place = FM_AT_SELF, .type = FM_TYPE_DUR, .unit = "ns" };
         return true;
     }
     for (size_t i = 0; i < FM_COUNT(column); i++) {
@@ -221,7 +226,7 @@ const char *const *fm_operand_names(struct fm_compile *c, enum fm_scope scope, s
     }
     labels = c->store == NULL ? FM_COL_LABELS : fm_store_columns(c->store);
     list = fm_arena_alloc(c->arena, (FM_COUNT(row_name) + labels) * sizeof *list);
-    for (; list != NULL && k < FM_COUNT(row_name); k++)
+    for (; list != NULL && k < FM_COUNT(row_name) - (c->from != FM_FROM_SPANS); k++)
         list[k] = row_name[k];
     for (size_t i = FM_COL_LABELS; list != NULL && i < labels; i++)
         list[k++] = fm_store_str(c->store,

@@ -398,18 +398,22 @@ static void make_columns(struct maker *m)
 
 static void make_from(struct maker *m)
 {
-    static const char *const later[] = { "spans", "counters", "offcpu", "wakeups", "runq",
+    static const char *const later[] = { "offcpu", "wakeups", "runq",
                                          "launches", "threads", "frames", "inputs" };
     const struct fm_yaml_node *from = m->q->from;
     struct fm_yaml_log *log = m->plan->c.log;
+    enum fm_from known;
 
-    if (from == NULL || fm_yaml_is(from, "samples"))
+    m->plan->c.from = fm_query_from(m->q);
+    if (from == NULL)
         return;
     if (from->type != FM_YAML_SCALAR) {
         fm_yaml_error(fm_yaml_as(log, FM_YAML_PLACE), from,
-                      "'from' other than samples is not part of this version");
+                      "'from' that is no plain name is not part of this version");
         return;
     }
+    if (fm_from_find(from->text, &known))
+        return;
     for (size_t i = 0; i < FM_COUNT(later); i++) {
         if (fm_yaml_is(from, later[i])) {
             fm_yaml_error(fm_yaml_as(log, FM_YAML_PLACE), from,
@@ -417,8 +421,8 @@ static void make_from(struct maker *m)
             return;
         }
     }
-    fm_yaml_error(fm_yaml_as(log, FM_YAML_UNKNOWN), from, "'from: %s' is unknown; it is samples",
-                  from->text);
+    fm_yaml_error(fm_yaml_as(log, FM_YAML_UNKNOWN), from,
+                  "'from: %s' is unknown; it is samples, spans, counters or instants", from->text);
 }
 
 enum fm_status fm_plan_compile(struct fm_query *q, const struct fm_selection *sel,

@@ -43,6 +43,16 @@ enum fm_status fm_plan_compile(struct fm_query *q, const struct fm_selection *se
                                struct fm_arena *arena, struct fm_plan *plan);
 void fm_plan_release(struct fm_plan *plan);
 
+/* from.c: what the rows of a query are. */
+bool fm_from_find(const char *name, enum fm_from *from);
+enum fm_from fm_query_from(const struct fm_query *q);   /* samples when it says nothing known */
+/* A selection of the rows of a view (not samples). FM_CONFIG: there are none. */
+enum fm_status fm_from_select(struct fm_selection *sel, enum fm_from from,
+                              struct fm_store *store, const struct fm_select_options *options,
+                              struct fm_error *err);
+/* Sums the weight of parts by the row of their span. fm_map_release() in any case. */
+enum fm_status fm_from_parts(struct fm_store *store, struct fm_map *parts, struct fm_error *err);
+
 /* The value of `event:` in the query's first where step, or NULL. */
 const struct fm_yaml_node *fm_plan_event(const struct fm_query *q);
 

@@ -32,6 +32,10 @@ bool fm_attr_find(const char *name, size_t n, enum fm_attr *attr);
 const char *fm_attr_text(enum fm_attr attr);
 enum fm_type fm_attr_type(enum fm_attr attr);
 
+/* Where rows come from: from.c. */
+enum fm_from { FM_FROM_SAMPLES, FM_FROM_SPANS, FM_FROM_COUNTERS, FM_FROM_INSTANTS };
+#define FM_FROMS 4
+
 /* The stacks that rows have now: the store's tree, or an edit of it. Node 0 is "no frames". */
 struct fm_view {
     struct fm_store *store;
@@ -49,6 +53,7 @@ struct fm_view {
     uint64_t rows;                     /* of of_row */
     uint32_t *top;                     /* outermost frame's node; made by fm_view_top() */
     uint64_t generation;               /* changes with every edit */
+    const struct fm_map *parts;        /* rows are spans: row -> weight of its parts; else NULL */
 };
 
 /* The store's tree, or the edited stacks of sel. FM_NOMEM is the only failure. */
@@ -69,6 +74,7 @@ bool fm_view_top(struct fm_view *v);   /* false: no memory */
 enum fm_place {
     FM_AT_COLUMN,    /* a stored column, id = fm_column */
     FM_AT_WEIGHT,    /* what the selection weighs */
+    FM_AT_SELF,      /* self time of a span, its parts included */
     FM_AT_DERIVED,   /* id = enum fm_derived */
     FM_AT_LEAF,      /* of the innermost frame, id = enum fm_attr */
     FM_AT_ROOT,      /* of the outermost frame */
@@ -127,6 +133,7 @@ struct fm_compile {
     struct fm_yaml_log *log;
     struct fm_store *store;            /* NULL: checking without a store */
     const char *unit;                  /* of the weight */
+    enum fm_from from;                 /* what rows are */
     const char *event;                 /* name of the selected event(s); NULL without a store */
     const struct fm_schema *schema;    /* names are of this table; NULL: of rows */
     struct fm_operand **operand;
@@ -226,7 +233,7 @@ struct fm_reader {
     fm_column col[FM_SCAN_COLUMNS];
     size_t cols;
     bool full;                  /* more columns than a scan takes */
-    int stack, thread, count, weight;
+    int stack, thread, count, weight, self, dur;
     uint32_t place;             /* row at hand, for expressions */
     int64_t shift;              /* of the block's source */
     struct fm_scan scan;

@@ -4,6 +4,7 @@
  *   parse.c params.c        YAML -> struct fm_query: schema, parameters, positions     (lang.h)
  *   plan.c run.c filter.c   steps compiled, then run; the command line's filters       (plan.h)
  *   operand.c predicate.c   names and predicates -> struct fm_operand, struct fm_pred  (pred.h)
+ *   from.c                  views: spans, counters, instants as rows                   (plan.h)
  *   view.c rows.c           verdicts per frame, node and dictionary entry; rows        (pred.h)
  *   stackedit.c stacks.c    edits of stacks as node -> node remaps; pseudo frames      (stacks.h)
  *   measure.c group.c aggregate.c   keys, measures; self and total; values             (group.h)

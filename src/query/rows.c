@@ -147,7 +147,8 @@ void fm_reader_init(struct fm_reader *r, struct fm_compile *c, struct fm_view *v
                     const struct fm_selection *sel)
 {
     *r = (struct fm_reader){ .c = c, .v = v, .sel = sel, .stack = -1, .thread = -1, .count = -1,
-                             .weight = -1 };
+                             .weight = -1, .self = -1,
+                             .dur = -1 };
 }
 
 static int need(struct fm_reader *r, fm_column col)
@@ -169,10 +170,18 @@ void fm_reader_need_stack(struct fm_reader *r)
     r->stack = need(r, FM_COL_STACK);
 }
 
+static void need_self(struct fm_reader *r)
+{
+    r->self = need(r, FM_COL_WEIGHT);
+    r->dur = need(r, FM_COL_DUR);
+}
+
 void fm_reader_need_weight(struct fm_reader *r)
 {
     r->count = need(r, FM_COL_COUNT);
-    if (r->sel->weigh == FM_WEIGH_VALUE)
+    if (r->v->parts != NULL && r->sel->weigh == FM_WEIGH_VALUE)
+        need_self(r);
+    else if (r->sel->weigh == FM_WEIGH_VALUE)
         r->weight = need(r, FM_COL_WEIGHT);
     else if (r->sel->weigh == FM_WEIGH_COLUMN)
         r->weight = need(r, r->sel->weigh_col);
@@ -186,6 +195,9 @@ void fm_reader_need(struct fm_reader *r, struct fm_operand *o)
         break;
     case FM_AT_WEIGHT:
         fm_reader_need_weight(r);
+        break;
+    case FM_AT_SELF:
+        need_self(r);
         break;
     case FM_AT_DERIVED:
         r->thread = need(r, FM_COL_THREAD);
@@ -259,8 +271,34 @@ uint64_t fm_reader_count(const struct fm_reader *r, uint32_t place)
                ? r->scan.value[r->count][place] : 1;
 }
 
+/* Self time of a span of a thread is its weight and that of its parts; an async one is by itself
+ * for as long as it lasts. */
+static bool self_dur(const struct fm_reader *r, uint32_t place, uint64_t *lane)
+{
+    const struct fm_event *e = fm_store_event_row(r->v->store, r->scan.event[place]);
+    bool span = e->kind == FM_KIND_SPAN;
+    size_t slot = (size_t)(span ? r->self : r->dur);
+    const uint64_t *more;
+
+    *lane = 0;
+    if (!fm_scan_valid(&r->scan, slot, place))
+        return false;
+    *lane = r->scan.value[slot][place];
+    if ((int64_t)*lane < 0)
+        *lane = 0;
+    more = span && r->v->parts->n > 0
+               ? fm_map_find(r->v->parts, r->scan.first_row + place) : NULL;
+    if (more != NULL)
+        *lane = fm_add_sat_u64(*lane, *more);
+    return true;
+}
+
 uint64_t fm_reader_weight(const struct fm_reader *r, uint32_t place)
 {
+    uint64_t self;
+
+    if (r->v->parts != NULL && r->sel->weigh == FM_WEIGH_VALUE)
+        return self_dur(r, place, &self) ? self : 0;
     if (r->sel->weigh == FM_WEIGH_SAMPLES)
         return fm_reader_count(r, place);
     return fm_scan_valid(&r->scan, (size_t)r->weight, place)
@@ -314,6 +352,8 @@ bool fm_reader_lane(const struct fm_reader *r, const struct fm_operand *o, uint3
     case FM_AT_WEIGHT:
         *lane = fm_reader_weight(r, place);
         return true;
+    case FM_AT_SELF:
+        return self_dur(r, place, lane);
     case FM_AT_DERIVED:
         return derived(r, (enum fm_derived)o->id, place, lane);
     case FM_AT_LEAF:

@@ -5,7 +5,8 @@
  *     -> row steps and stack edits on the selection -> group -> table steps -> struct fm_result
  *
  * Denominators of shares: `all` is the weight of the selected event before any filter, `selected`
- * what is left after the row steps; rows that a root or leaf edit drops still count in it.
+ * what is left after the row steps; rows that a root or leaf edit drops still count in it. Views of
+ * many events (from.c) choose no event, and `all` is the weight of their rows.
  */
 #include "query/plan.h"
 #include "query/query.h"
@@ -18,6 +19,7 @@ struct run {
     struct fm_query *q;
     struct fm_selection sel;
     struct fm_view view;
+    struct fm_map parts;             /* of a view of spans */
     struct fm_plan plan;
     struct fm_window window;
     struct fm_totals totals;
@@ -152,6 +154,10 @@ static enum fm_status make_selection(struct run *r, struct fm_store *store,
     /* pictures have the view of their format; paths of queries have what is asked for */
     options.prepend = options.prepend == NULL ? "none" : options.prepend;
     options.append = options.append == NULL ? "none" : options.append;
+    if (fm_query_from(r->q) != FM_FROM_SAMPLES) {
+        options.event = select == NULL ? NULL : select->event;
+        return fm_from_select(&r->sel, fm_query_from(r->q), store, &options, err);
+    }
     status = fm_selection_init(&r->sel, store, &options, err);
     if (status != FM_OK || at == NULL || options.event != NULL)
         return status;
@@ -364,8 +370,15 @@ static enum fm_status check_imported(const struct fm_compile *c, const struct fm
 static enum fm_status run_all(struct run *r, const struct fm_select_options *select,
                               struct fm_result **result, struct fm_error *err)
 {
-    enum fm_status status = fm_view_init(&r->view, &r->sel, &r->q->run_arena, err);
+    enum fm_status status = FM_OK;
+    uint64_t rows;
 
+    if (fm_query_from(r->q) == FM_FROM_SPANS) {
+        r->view.parts = &r->parts;
+        status = fm_from_parts(r->sel.store, &r->parts, err);
+    }
+    if (status == FM_OK)
+        status = fm_view_init(&r->view, &r->sel, &r->q->run_arena, err);
     if (status == FM_OK) {
         status = fm_plan_compile(r->q, &r->sel, &r->q->run_arena, &r->plan);
         if (status == FM_NOMEM)
@@ -373,6 +386,10 @@ static enum fm_status run_all(struct run *r, const struct fm_select_options *sel
     }
     if (status == FM_OK)
         status = check_imported(&r->plan.c, r->sel.store, err);
+    if (status == FM_OK && r->plan.c.from != FM_FROM_SAMPLES) {
+        status = fm_rows_sum(&r->plan.c, &r->sel, &r->view, &rows, err);
+        r->sel.weight_all = r->sel.weight;
+    }
     r->totals.all = (fm_i128)r->sel.weight_all;
     if (status == FM_OK) {
         status = fm_filters_run(&r->plan.c, &r->sel, &r->view, select, &r->window, err);
@@ -416,6 +433,7 @@ enum fm_status fm_query_run(struct fm_ctx *ctx, struct fm_query *query,
     if (r.grouped)
         fm_table_release(&r.table);
     fm_plan_release(&r.plan);
+    fm_map_release(&r.parts);
     fm_selection_release(&r.sel);
     if (query->run_arena.oom && status == FM_CONFIG)
         status = fm_error_nomem(err);

@@ -101,21 +101,41 @@ static void label(struct fm_builder *b, struct row *r, const char *key, size_t n
     }
 }
 
+static enum fm_kind event_kind(const char *s, size_t n)
+{
+    enum fm_kind kind = FM_KIND_SAMPLE;
+
+    while (kind < FM_KIND_PART && !key_is(s, n, fm_kind_text(kind)))
+        kind++;
+    ck_assert(key_is(s, n, fm_kind_text(kind)));
+    return kind;
+}
+
 static void option(struct fm_builder *b, struct row *r, const char *key, size_t n, const char *v,
                    size_t m)
 {
     int64_t i = 0;
 
     if (key_is(key, n, "event")) {
-        const char *colon = memchr(v, ':', m);
+        const char *colon = memchr(v, ':', m), *end = v + m, *more;
         char name[64], unit[64];
+        enum fm_kind kind = FM_KIND_SAMPLE;
         ck_assert_ptr_nonnull(colon);
+        more = memchr(colon + 1, ':', (size_t)(end - colon - 1));
+        if (more != NULL) {
+            kind = event_kind(more + 1, (size_t)(end - more - 1));
+            end = more;
+        }
         snprintf(name, sizeof name, "%.*s", (int)(colon - v), v);
-        snprintf(unit, sizeof unit, "%.*s", (int)(v + m - colon - 1), colon + 1);
-        r->event = fm_builder_event(b, name, unit, FM_KIND_SAMPLE);
+        snprintf(unit, sizeof unit, "%.*s", (int)(end - colon - 1), colon + 1);
+        r->event = fm_builder_event(b, name, unit, kind);
     } else if (key_is(key, n, "thread")) {
         r->thread = v;
         r->thread_n = m;
+    } else if (key_is(key, n, "name")) {
+        set(r, FM_COL_NAME, str(b, v, m));
+    } else if (key_is(key, n, "category")) {
+        set(r, FM_COL_CATEGORY, str(b, v, m));
     } else if (key_is(key, n, "comm")) {
         set(r, FM_COL_COMM, str(b, v, m));
     } else if (key_is(key, n, "kind")) {
@@ -170,7 +190,8 @@ static void put_row(struct fm_builder *b, const struct row *r)
         if (r->set[i].col == FM_COL_COUNT)
             count = r->set[i].value;
     }
-    fm_account_in(b, count);
+    if (fm_builder_event_row(b, r->event)->kind == FM_KIND_SAMPLE)
+        fm_account_in(b, count);
     fm_row_begin(b, r->event);
     fm_row_set(b, FM_COL_WEIGHT, r->weight);
     if (node != FM_NODE_ROOT)

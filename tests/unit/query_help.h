@@ -9,8 +9,8 @@
 /*
  * A store from lines "STACK WEIGHT [KEY=VALUE …]". STACK is frames root first, joined by ';', each
  * FUNCTION[@MODULE[@FILE:LINE]]; "-" is a row without stack. Keys: event (default "cpu" in ns;
- * "NAME:UNIT"), count, ts, dur, tid, thread (a name), comm, cpu, kind (of the frames: "kernel"),
- * s.LABEL (string), i.LABEL (i64), f.LABEL (f64).
+ * "NAME:UNIT" of samples or "NAME:UNIT:KIND"), name, category, count, ts, dur, tid, thread (a
+ * name), comm, cpu, kind (of the frames: "kernel"), s.LABEL (string), i.LABEL (i64), f.LABEL (f64).
  */
 struct fm_store *query_store(struct fm_ctx *ctx, const char *lines);
 

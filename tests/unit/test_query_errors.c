@@ -76,16 +76,17 @@ static const struct {
       "q.yaml:3:1: error: 'let' is not part of this version [FM109]\n"
       "    3 | let: {}\n"
       "      | ^~~\n" },
-    { H "from: spans\n"
+    { H "from: wakeups\n"
         "steps:\n"
         "  - group: {by: [any.function], measures: [self]}\n",
-      "q.yaml:3:7: error: 'from: spans' is not part of this version [FM109]\n"
-      "    3 | from: spans\n"
-      "      |       ^~~~~\n" },
+      "q.yaml:3:7: error: 'from: wakeups' is not part of this version [FM109]\n"
+      "    3 | from: wakeups\n"
+      "      |       ^~~~~~~\n" },
     { H "from: sample\n"
         "steps:\n"
         "  - group: {by: [any.function], measures: [self]}\n",
-      "q.yaml:3:7: error: 'from: sample' is unknown; it is samples [FM102]\n"
+      "q.yaml:3:7: error: 'from: sample' is unknown; it is samples, spans, "
+      "counters or instants [FM102]\n"
       "    3 | from: sample\n"
       "      |       ^~~~~~\n" },
     { H "steps:\n"
