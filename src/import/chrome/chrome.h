@@ -147,7 +147,10 @@ struct fm_chrome {
     struct {
         uint64_t name;
         int number;
-    } shape[FM_JSON_FIELDS];       /* keys of the last event, and what they are */
+    } shape[FM_JSON_FIELDS];       /* keys that stood there last, and what they are */
+    /* event.c */
+    struct fm_chrome_event event;
+    uint32_t shaped;               /* keys that event.field was made from; 0: make it anew */
     /* source.c */
     uint64_t skipped;              /* bytes before the document */
     uint64_t facts;

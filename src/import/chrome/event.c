@@ -105,10 +105,9 @@ static int field_number(const struct fm_json_field *f)
 }
 
 /* More fields than the table holds: those that count are kept beside it. */
-static bool more_fields(struct fm_chrome *c, struct fm_chrome_event *e,
-                        struct fm_json_object *object, struct fm_json_field *kept)
+static bool more_fields(struct fm_chrome_event *e, struct fm_json_object *object,
+                        struct fm_json_field *kept)
 {
-    (void)c;
     for (int i = 0; i < FM_CHROME_EVENT_FIELDS; i++) {
         if (e->field[i] && e->field[i] != &kept[i]) {
             kept[i] = *e->field[i];
@@ -118,7 +117,7 @@ static bool more_fields(struct fm_chrome *c, struct fm_chrome_event *e,
     return fm_json_object_more(object);
 }
 
-/* Events look like the one before: each place remembers the key that stood there. */
+/* Each place remembers the key that stood there last. */
 static void find_fields(struct fm_chrome *c, struct fm_chrome_event *e,
                         const struct fm_json_object *object)
 {
@@ -132,6 +131,36 @@ static void find_fields(struct fm_chrome *c, struct fm_chrome_event *e,
         if (number >= 0)
             e->field[number] = f->kind == FM_JSON_NULL ? NULL : f;
     }
+}
+
+/* Whether the table of the last event holds for this one: all keys are known by their names and
+ * stand where they stood. */
+static bool same_fields(const struct fm_chrome *c, const struct fm_json_object *object)
+{
+    if (object != c->event.object || object->fields != c->shaped || object->rest)
+        return false;
+    for (uint32_t i = 0; i < object->fields; i++)
+        if (object->field[i].name != c->shape[i].name || object->field[i].kind == FM_JSON_NULL)
+            return false;
+    return true;
+}
+
+/* Events look like the one before, and its table needs no change then. */
+static void set_fields(struct fm_chrome *c, struct fm_json_object *object,
+                       struct fm_json_field *kept)
+{
+    struct fm_chrome_event *e = &c->event;
+    if (FM_LIKELY(same_fields(c, object)))
+        return;
+    memset(e->field, 0, sizeof e->field);
+    e->object = object;
+    c->shaped = object->rest ? 0 : object->fields;
+    for (uint32_t i = 0; i < object->fields; i++)
+        if (object->field[i].kind == FM_JSON_NULL || object->field[i].key_n > 7)
+            c->shaped = 0;
+    find_fields(c, e, object);
+    while (FM_UNLIKELY(object->rest != NULL) && more_fields(e, object, kept))
+        find_fields(c, e, object);
 }
 
 /* ------------------------------------------------------------------ times */
@@ -206,44 +235,42 @@ static char phase_of(const struct fm_chrome_event *e)
 
 void fm_chrome_event(struct fm_chrome *c, struct fm_json_object *object)
 {
-    struct fm_chrome_event e;
+    struct fm_chrome_event *e = &c->event;
     struct fm_json_field kept[FM_CHROME_EVENT_FIELDS];
-    memset(&e, 0, sizeof e);
-    e.object = object;
-    e.offset = object->at;
     if (object->fields == 0)
         return;                    /* {}: some writers end their array with it */
-    find_fields(c, &e, object);
-    while (FM_UNLIKELY(object->rest != NULL) && more_fields(c, &e, object, kept))
-        find_fields(c, &e, object);
+    set_fields(c, object, kept);
+    e->offset = object->at;
+    e->has_ts = e->has_dur = false;
+    e->ts = e->dur = (struct fm_json_time){0, 0};
     c->events++;
-    e.phase = phase_of(&e);
-    c->phases[e.phase & 127]++;
-    if (e.phase == '\0') {
-        fm_chrome_diag(c, FM_DIAG_CHROME_NO_PHASE, e.offset);
+    e->phase = phase_of(e);
+    c->phases[e->phase & 127]++;
+    if (e->phase == '\0') {
+        fm_chrome_diag(c, FM_DIAG_CHROME_NO_PHASE, e->offset);
         return;
     }
-    if (!known_phase(e.phase)) {
-        fm_chrome_diag(c, FM_DIAG_CHROME_PHASE, e.offset);
+    if (!known_phase(e->phase)) {
+        fm_chrome_diag(c, FM_DIAG_CHROME_PHASE, e->offset);
         return;
     }
-    if (e.phase == 'm')
-        e.phase = 'M';
-    if (!read_times(c, &e))
+    if (e->phase == 'm')
+        e->phase = 'M';
+    if (!read_times(c, e))
         return;
-    e.thread = fm_chrome_thread(c, e.field[FM_CHROME_PID], e.field[FM_CHROME_TID]);
-    if (e.thread == UINT32_MAX)
+    e->thread = fm_chrome_thread(c, e->field[FM_CHROME_PID], e->field[FM_CHROME_TID]);
+    if (e->thread == UINT32_MAX)
         return;
-    if (e.phase == 'M') {
-        fm_chrome_metadata(c, &e);
+    if (e->phase == 'M') {
+        fm_chrome_metadata(c, e);
         return;
     }
-    c->thread[e.thread].events++;
+    c->thread[e->thread].events++;
     int64_t ns;
-    if (!fm_json_time_round(e.ts, &ns)) {
-        fm_chrome_diag(c, FM_DIAG_CHROME_RANGE, e.offset);
+    if (!fm_json_time_round(e->ts, &ns)) {
+        fm_chrome_diag(c, FM_DIAG_CHROME_RANGE, e->offset);
         return;
     }
-    fm_chrome_seen(c, e.thread, ns);
-    take(c, &e);
+    fm_chrome_seen(c, e->thread, ns);
+    take(c, e);
 }
