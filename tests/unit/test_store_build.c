@@ -397,6 +397,38 @@ START_TEST(links_are_sorted_and_joined)
 }
 END_TEST
 
+/* Keys near each other, and far apart: the same links, each to the first row of its key. */
+START_TEST(links_by_keys_near_and_far)
+{
+    for (uint64_t step = 1; step <= 1000000; step *= 1000) {
+        struct fm_builder *b = builder();
+        uint32_t e = fm_builder_event(b, "x", "ns", FM_KIND_SPAN);
+        const uint64_t base = UINT64_MAX - 60 * step;
+        const struct fm_link *l;
+        struct fm_store *s;
+        size_t n;
+
+        fill(b, e, 200, 0);
+        for (uint64_t i = 0; i < 50; i++)
+            fm_builder_link_key(b, FM_LINK_LAUNCH, FM_SIDE_TO, base + (49 - i) * step, 100 + i);
+        for (uint64_t i = 0; i < 50; i++)       /* two above; one twice, one never */
+            fm_builder_link_key(b, FM_LINK_LAUNCH, FM_SIDE_FROM,
+                                base + (i == 10 ? 11 : i + 2) * step, i);
+        fm_builder_link_key(b, FM_LINK_LAUNCH, FM_SIDE_FROM, base - step, 60);
+        fm_builder_link_key(b, FM_LINK_LAUNCH, FM_SIDE_FROM, 0, 61);
+        fm_builder_link_key(b, FM_LINK_LAUNCH, FM_SIDE_TO, base, 180);
+        s = seal(b);
+        l = fm_store_links(s, &n);
+        ck_assert_uint_eq(n, 48);
+        for (size_t i = 0; i < n; i++)
+            ck_assert(l[i].from == i && l[i].to == 149 - (i == 10 ? 11 : i + 2));
+        /* FROM 48, 49, 60, 61; TO base, base + 1, base + 12 and the second of base */
+        ck_assert_uint_eq(fm_store_source_row(s, 0)->diags.row[FM_DIAG_LINK_UNMATCHED].count, 8);
+        fm_store_free(s);
+    }
+}
+END_TEST
+
 /* ------------------------------------------------------- threads and clocks */
 
 START_TEST(thread_names_have_times)
@@ -782,6 +814,7 @@ static Suite *suite(void)
     tcase_add_test(t, patches_are_as_if_set_at_once);
     tcase_add_test(t, a_patch_may_take_an_id_away);
     tcase_add_test(t, links_are_sorted_and_joined);
+    tcase_add_test(t, links_by_keys_near_and_far);
     tcase_add_test(t, thread_names_have_times);
     tcase_add_loop_test(t, clocks_are_aligned, 0, 11);
     tcase_add_test(t, clock_offsets_are_checked);
