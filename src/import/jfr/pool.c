@@ -23,7 +23,7 @@ void fm_jfr_pools_release(struct fm_jfr_pools *pools)
         return;
     for (size_t i = 0; i < pools->pools; i++) {
         struct fm_jfr_pool *pool = &pools->pool[i];
-        fm_map_release(&pool->map);
+        fm_index_release(&pool->index);
         fm_mem_free(pools->mem, pool->dense, pool->denses * sizeof *pool->dense);
     }
     for (size_t i = 0; i < pools->blocks; i++)
@@ -42,7 +42,7 @@ static struct fm_jfr_pool *pool_of(struct fm_jfr_pools *pools, uint32_t class)
                      sizeof *pools->pool))
             return NULL;
         memset(&pools->pool[pools->pools], 0, sizeof *pools->pool);
-        fm_map_init(&pools->pool[pools->pools].map, pools->mem);
+        fm_index_init(&pools->pool[pools->pools].index, pools->mem);
         pools->of[class] = (uint32_t)++pools->pools;
     }
     return &pools->pool[pools->of[class] - 1];
@@ -69,11 +69,14 @@ static bool make_dense(struct fm_jfr_pools *pools, struct fm_jfr_pool *pool, uin
     return true;
 }
 
+static uint32_t hash_of(uint64_t key)
+{
+    return fm_index_fold(key * 0x9e3779b97f4a7c15u);
+}
+
 static bool add_entry(struct fm_jfr_pools *pools, struct fm_jfr_pool *pool, uint64_t key,
                       const unsigned char *p, size_t n)
 {
-    bool fresh = true;
-    uint64_t *place;
     if (n > UINT32_MAX || pools->entries >= UINT32_MAX - 1)
         return true;
     if (pools->entries == pools->entry_cap &&
@@ -82,18 +85,16 @@ static bool add_entry(struct fm_jfr_pools *pools, struct fm_jfr_pool *pool, uint
         return false;
     if (make_dense(pools, pool, key)) {
         /* it may have been hashed while the pool was smaller */
-        if (pool->dense[key] != 0 || (pool->map.n > 0 && fm_map_find(&pool->map, key) != NULL))
+        if (pool->dense[key] != 0 || fm_jfr_pool_hashed(pools, pool, key) != NULL)
             return true;
         pool->dense[key] = (uint32_t)pools->entries + 1;
     } else {
-        place = fm_map_put(&pool->map, key, &fresh);
-        if (place == NULL)
-            return false;
-        if (!fresh)
+        if (fm_jfr_pool_hashed(pools, pool, key) != NULL)
             return true;
-        *place = pools->entries;
+        if (!fm_index_add(&pool->index, hash_of(key), (uint32_t)pools->entries))
+            return false;
     }
-    pools->entry[pools->entries++] = (struct fm_jfr_entry){p, (uint32_t)n, FM_NONE};
+    pools->entry[pools->entries++] = (struct fm_jfr_entry){key, p, (uint32_t)n, FM_NONE};
     pool->n++;
     return true;
 }
@@ -179,8 +180,13 @@ void fm_jfr_pools_add(struct fm_jfr_pools *pools, unsigned char *p, size_t n,
 struct fm_jfr_entry *fm_jfr_pool_hashed(const struct fm_jfr_pools *pools,
                                         const struct fm_jfr_pool *pool, uint64_t key)
 {
-    const uint64_t *place = fm_map_find(&pool->map, key);
-    return place != NULL ? &pools->entry[*place] : NULL;
+    uint32_t hash = hash_of(key);
+    size_t at;
+    for (uint32_t i = fm_index_first(&pool->index, hash, &at); i != FM_NONE;
+         i = fm_index_next(&pool->index, hash, &at))
+        if (pools->entry[i].key == key)
+            return &pools->entry[i];
+    return NULL;
 }
 
 bool fm_jfr_pool_any(const struct fm_jfr_pools *pools, uint32_t class,
@@ -193,8 +199,8 @@ bool fm_jfr_pool_any(const struct fm_jfr_pools *pools, uint32_t class,
     for (size_t i = 0; i < pool->denses; i++)
         if (pool->dense[i] != 0 && !fn(user, &pools->entry[pool->dense[i] - 1]))
             return false;
-    for (size_t i = 0; i < pool->map.slots; i++)
-        if (pool->map.used[i] && !fn(user, &pools->entry[pool->map.slot[i].value]))
+    for (size_t i = 0; i < pool->index.slots; i++)
+        if (pool->index.slot[i].id1 != 0 && !fn(user, &pools->entry[pool->index.slot[i].id1 - 1]))
             return false;
     return true;
 }

@@ -11,8 +11,10 @@
 #define FM_IMPORT_JFR_POOL_H
 
 #include "import/jfr/meta.h"
+#include "store/index.h"
 
 struct fm_jfr_entry {
+    uint64_t key;
     const unsigned char *p;
     uint32_t n;
     uint32_t cache;             /* of resolve.c; FM_NONE: not decoded yet */
@@ -23,7 +25,7 @@ struct fm_jfr_pool {
     uint32_t *dense;            /* key -> entry + 1 */
     size_t denses;
     size_t n;
-    struct fm_map map;          /* key -> entry */
+    struct fm_index index;      /* entries of the others */
 };
 
 struct fm_jfr_block {
@@ -74,6 +76,7 @@ static inline struct fm_jfr_entry *fm_jfr_pool_find(const struct fm_jfr_pools *p
         return &pools->entry[pool->dense[key] - 1];
     return fm_jfr_pool_hashed(pools, pool, key);
 }
+
 /* Calls fn for each value of a class until it returns false, in no order. */
 bool fm_jfr_pool_any(const struct fm_jfr_pools *pools, uint32_t class,
                      bool (*fn)(void *user, const struct fm_jfr_entry *entry), void *user);
