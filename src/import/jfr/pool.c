@@ -48,7 +48,15 @@ static struct fm_jfr_pool *pool_of(struct fm_jfr_pools *pools, uint32_t class)
     return &pools->pool[pools->of[class] - 1];
 }
 
-/* Makes `key` an index; false: it is too far away from the others, or there is no memory. */
+/* Where keys are indexes from, by the first of n. HotSpot numbers stacks through a recording, and
+ * writes those of a chunk in no order: there may be as many below the first as above it. */
+static uint64_t base_of(uint64_t key, uint64_t n)
+{
+    uint64_t below = fm_mul_sat_u64(n, 2);
+    return key > below ? key - below : 0;
+}
+
+/* Makes `key`, counted from the base, an index; false: it is too far away from the others, or there is no memory. */
 static bool make_dense(struct fm_jfr_pools *pools, struct fm_jfr_pool *pool, uint64_t key)
 {
     uint32_t *dense;
@@ -83,11 +91,11 @@ static bool add_entry(struct fm_jfr_pools *pools, struct fm_jfr_pool *pool, uint
         !fm_grow(pools->mem, (void **)&pools->entry, &pools->entry_cap, pools->entries + 1,
                  sizeof *pools->entry))
         return false;
-    if (make_dense(pools, pool, key)) {
+    if (make_dense(pools, pool, key - pool->base)) {
         /* it may have been hashed while the pool was smaller */
-        if (pool->dense[key] != 0 || fm_jfr_pool_hashed(pools, pool, key) != NULL)
+        if (pool->dense[key - pool->base] != 0 || fm_jfr_pool_hashed(pools, pool, key) != NULL)
             return true;
-        pool->dense[key] = (uint32_t)pools->entries + 1;
+        pool->dense[key - pool->base] = (uint32_t)pools->entries + 1;
     } else {
         if (fm_jfr_pool_hashed(pools, pool, key) != NULL)
             return true;
@@ -128,6 +136,8 @@ static const char *read_pool(struct fm_jfr_pools *pools, struct fm_cursor *c)
         fm_jfr_skip_value(meta, info, c);
         if (!fm_cursor_ok(c))
             return "it ends inside a pool";
+        if (pool->n == 0)
+            pool->base = base_of(key, n);
         if (!add_entry(pools, pool, key, p, (size_t)(c->p - p))) {
             pools->oom = true;
             return "no memory";

@@ -22,7 +22,8 @@ struct fm_jfr_entry {
 
 /* Most writers number their values: keys that lie dense are indexes, others are hashed. */
 struct fm_jfr_pool {
-    uint32_t *dense;            /* key -> entry + 1 */
+    uint32_t *dense;            /* key - base -> entry + 1 */
+    uint64_t base;
     size_t denses;
     size_t n;
     struct fm_index index;      /* entries of the others */
@@ -72,8 +73,8 @@ static inline struct fm_jfr_entry *fm_jfr_pool_find(const struct fm_jfr_pools *p
     if (class == FM_JFR_NO_CLASS || pools->of == NULL || pools->of[class] == 0)
         return NULL;
     pool = &pools->pool[pools->of[class] - 1];
-    if (FM_LIKELY(key < pool->denses && pool->dense[key] != 0))
-        return &pools->entry[pool->dense[key] - 1];
+    if (FM_LIKELY(key - pool->base < pool->denses && pool->dense[key - pool->base] != 0))
+        return &pools->entry[pool->dense[key - pool->base] - 1];
     return fm_jfr_pool_hashed(pools, pool, key);
 }
 
