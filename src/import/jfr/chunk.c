@@ -119,6 +119,32 @@ enum fm_jfr_step_result fm_jfr_walk_slow(struct fm_jfr_walk *w, struct fm_jfr_ev
     return FM_JFR_EVENT;
 }
 
+void fm_jfr_walk_past(struct fm_jfr_walk *w, const struct fm_jfr_meta *meta, const bool *stop,
+                      uint64_t *count, uint64_t *first)
+{
+    const unsigned char *p = w->p, *end = p + w->n, *start = p;
+    size_t left = w->n;
+    if (w->wide)
+        return;
+    while (left >= 2 * FM_JFR_VARINT_MAX) {
+        const unsigned char *q = p;
+        uint64_t size = fm_jfr_varint_at(&q), type = fm_jfr_varint_at(&q);
+        uint32_t class;
+        if (size >= left || size < (size_t)(q - p) || type <= 1)
+            break;
+        class = fm_jfr_meta_find(meta, type);
+        if (class == FM_JFR_NO_CLASS || stop[class])
+            break;
+        if (count != NULL && count[class]++ == 0)
+            first[class] = w->at + (uint64_t)(p - start);
+        p += size;
+        left = (size_t)(end - p);
+    }
+    w->at += (uint64_t)(p - start);
+    w->p = p;
+    w->n = left;
+}
+
 bool fm_jfr_walk_whole(struct fm_jfr_walk *w, struct fm_jfr_event_head *head, size_t max)
 {
     uint64_t after = w->at;

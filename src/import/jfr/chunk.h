@@ -152,6 +152,10 @@ static inline enum fm_jfr_step_result fm_jfr_walk_next(struct fm_jfr_walk *walk,
     walk->n -= (size_t)head->size;
     return FM_JFR_EVENT;
 }
+/* Steps over events of known types that need not be looked at (stop[class] is false) and that lie
+ * whole in the window, and counts them when `count` is not NULL (first: offset of the first). */
+void fm_jfr_walk_past(struct fm_jfr_walk *walk, const struct fm_jfr_meta *meta, const bool *stop,
+                      uint64_t *count, uint64_t *first);
 /* Brings more of the event into the window: at most `max` bytes. false: walk->status. */
 bool fm_jfr_walk_whole(struct fm_jfr_walk *walk, struct fm_jfr_event_head *head, size_t max);
 

@@ -19,6 +19,8 @@ struct decoder {
     struct fm_jfr_reading rd;
     struct fm_jfr_resolver resolver;
     struct type *type;          /* by class */
+    bool *wanted;               /* by class: it has a plan */
+    bool few;                   /* most events are stepped over */
     struct fm_error *err;
     enum fm_status status;
 };
@@ -47,8 +49,10 @@ static bool make_plans(struct decoder *d)
 {
     struct fm_jfr_chunk *chunk = d->rd.chunk;
     const struct fm_jfr_meta *meta = &chunk->meta;
+    uint64_t all = 0, wanted = 0;
     d->type = fm_arena_alloc(&chunk->arena, meta->classes * sizeof *d->type);
-    if (d->type == NULL)
+    d->wanted = fm_arena_alloc(&chunk->arena, meta->classes * sizeof *d->wanted);
+    if (d->type == NULL || d->wanted == NULL)
         return false;
     for (uint32_t i = 0; i < meta->classes; i++) {
         struct type *t = &d->type[i];
@@ -59,7 +63,11 @@ static bool make_plans(struct decoder *d)
         if (t->event.id == FM_CLASS_UNMAPPED)
             fm_account_record(d->rd.feed->builder, FM_ACCOUNT_NOT_MAPPED, t->event.name_str,
                               chunk->first[i], chunk->count[i]);
+        d->wanted[i] = t->plan != NULL;
+        wanted += d->wanted[i] ? chunk->count[i] : 0;
+        all += chunk->count[i];
     }
+    d->few = wanted < all / 2;
     return true;
 }
 
@@ -122,6 +130,8 @@ static bool read_events(struct decoder *d, struct fm_reader *reader)
         }
         if (last != NULL && !read_event(d, &w, &head, last))
             break;
+        if (d->few)
+            fm_jfr_walk_past(&w, &chunk->meta, d->wanted, NULL, NULL);
     }
     d->status = w.status;
     return d->status == FM_OK;

@@ -195,9 +195,10 @@ static bool save_event(struct survey *s, struct fm_jfr_walk *w, struct fm_jfr_ev
 
 /* What an event is worth to the survey. */
 static bool take_event(struct survey *s, struct fm_jfr_walk *w, struct fm_jfr_event_head *head,
-                       uint64_t *last_type, uint32_t *last_class, const bool *keep)
+                       const bool *keep)
 {
     struct fm_jfr_chunk *chunk = s->chunk;
+    uint32_t class;
     if (head->type == 1) {
         chunk->checkpoint_events++;
         return add_checkpoint(s, head->offset, head->size);
@@ -206,18 +207,15 @@ static bool take_event(struct survey *s, struct fm_jfr_walk *w, struct fm_jfr_ev
         chunk->metadatas++;
         return true;
     }
-    if (head->type != *last_type) {
-        *last_type = head->type;
-        *last_class = fm_jfr_meta_find(&chunk->meta, head->type);
-    }
-    if (*last_class == FM_JFR_NO_CLASS) {
+    class = fm_jfr_meta_find(&chunk->meta, head->type);
+    if (class == FM_JFR_NO_CLASS) {
         if (chunk->unknown++ == 0)
             chunk->unknown_first = head->offset;
         return true;
     }
-    if (chunk->count[*last_class]++ == 0)
-        chunk->first[*last_class] = head->offset;
-    return !keep[*last_class] || save_event(s, w, head, *last_class);
+    if (chunk->count[class]++ == 0)
+        chunk->first[class] = head->offset;
+    return !keep[class] || save_event(s, w, head, class);
 }
 
 static void bad_event(struct survey *s, const struct fm_jfr_event_head *head)
@@ -241,8 +239,6 @@ static bool walk_events(struct survey *s)
     struct fm_jfr_walk w;
     struct fm_jfr_event_head head;
     enum fm_jfr_step_result r;
-    uint64_t last_type = 0;
-    uint32_t last_class = FM_JFR_NO_CLASS;
     bool *keep = fm_arena_alloc(&chunk->arena, classes * sizeof *keep);
     chunk->count = fm_arena_alloc(&chunk->arena, classes * sizeof *chunk->count);
     chunk->first = fm_arena_alloc(&chunk->arena, classes * sizeof *chunk->first);
@@ -252,9 +248,11 @@ static bool walk_events(struct survey *s)
         keep[i] = fm_jfr_is_saved(chunk->meta.class[i].name);
     fm_jfr_walk_init(&w, s->reader, chunk->offset + FM_JFR_HEADER, chunk->end, s->err);
     w.wide = chunk->meta.wide;
-    while ((r = fm_jfr_walk_next(&w, &head)) == FM_JFR_EVENT)
-        if (!take_event(s, &w, &head, &last_type, &last_class, keep))
+    while ((r = fm_jfr_walk_next(&w, &head)) == FM_JFR_EVENT) {
+        if (!take_event(s, &w, &head, keep))
             return false;
+        fm_jfr_walk_past(&w, &chunk->meta, keep, chunk->count, chunk->first);
+    }
     chunk->walked = w.at;
     if (r == FM_JFR_INPUT)
         return stop(s, w.status);
