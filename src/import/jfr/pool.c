@@ -56,7 +56,8 @@ static uint64_t base_of(uint64_t key, uint64_t n)
     return key > below ? key - below : 0;
 }
 
-/* Makes `key`, counted from the base, an index; false: it is too far away from the others, or there is no memory. */
+/* Makes `key`, counted from the base, an index; false: it is too far away from the others, or there
+ * is no memory. */
 static bool make_dense(struct fm_jfr_pools *pools, struct fm_jfr_pool *pool, uint64_t key)
 {
     uint32_t *dense;
