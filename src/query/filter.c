@@ -363,7 +363,10 @@ static struct fm_pred *row_filter(struct fm_compile *c, const struct filter *f)
         return stack_filter(c, f, FM_STACK_HAS);
     if (strcmp(name, "ignore") == 0)
         return stack_filter(c, f, FM_STACK_LACKS);
-    if (strcmp(name, "dso") == 0)
+    /* perf's samples come with a name of their own; other formats only name threads */
+    if (strcmp(name, "comm") == 0 && fm_store_column_info(c->store, FM_COL_COMM)->rows == 0)
+        name = "thread";
+    else if (strcmp(name, "dso") == 0)
         name = "leaf.module";
     else if (strcmp(name, "symbol") == 0)
         name = "leaf.function";
