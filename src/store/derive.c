@@ -107,8 +107,8 @@ static bool index_starts(struct pairs *w)
     w->mask = w->slots - 1;
     w->slot = fm_mem_zalloc(w->mem, w->slots * sizeof *w->slot);
     w->maybe = fm_mem_zalloc(w->mem, w->slots / 16 * sizeof *w->maybe);
-    if (w->slot == NULL || w->maybe == NULL || n >= UINT32_MAX || !fm_sort(w->mem, w->start, n, sizeof *w->start,
-                                                       by_order))
+    if (w->slot == NULL || w->maybe == NULL || n >= UINT32_MAX ||
+        !fm_sort(w->mem, w->start, n, sizeof *w->start, by_order))
         return false;
     for (size_t i = 0; i < n; i++) {
         const struct start *s = &w->start[i];
