@@ -8,7 +8,7 @@
 static bool print_row(void *user, const char *name, const char *about)
 {
     (void)user;
-    printf("%-16s  %s\n", name, about ? about : "");
+    printf("%-21s  %s\n", name, about ? about : "");
     return true;
 }
 
