@@ -369,6 +369,13 @@ const char *fm_export_needs(const char *name)
     return exporter != NULL && exporter->needs != NULL ? exporter->needs : "";
 }
 
+const char *fm_export_events(const char *name)
+{
+    const struct fm_exporter *exporter = fm_exporter_find(name);
+
+    return exporter != NULL && exporter->events != NULL ? exporter->events : "";
+}
+
 const char *fm_export_for_path(const char *path)
 {
     const struct fm_exporter *e;

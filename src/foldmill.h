@@ -354,6 +354,10 @@ FM_API enum fm_status fm_export(struct fm_ctx *ctx, struct fm_store *store, cons
  * fm_import_options.keep; "" when there are none. */
 FM_API const char *fm_export_needs(const char *name);
 
+/* Events that an exporter reads beside the selected ones, comma-joined, for
+ * fm_import_options.events; "" when there are none. */
+FM_API const char *fm_export_events(const char *name);
+
 /* The exporter whose extension ends `path`, or NULL. */
 FM_API const char *fm_export_for_path(const char *path);
 

@@ -17,6 +17,21 @@ function ok(good, name, more) {
     if (!good && more) console.log("# " + JSON.stringify(more));
 }
 
+function nested(profile, frames) {
+    const open = [];
+    let now = profile.startValue;
+    for (const e of profile.events) {
+        if (e.at < now || e.at > profile.endValue || e.frame < 0 || e.frame >= frames)
+            return false;
+        now = e.at;
+        if (e.type === "O")
+            open.push(e.frame);
+        else if (open.pop() !== e.frame)
+            return false;
+    }
+    return open.length === 0;
+}
+
 for (const file of process.argv.slice(3)) {
     const text = fs.readFileSync(file, "utf8");
     const doc = JSON.parse(text);
@@ -26,14 +41,17 @@ for (const file of process.argv.slice(3)) {
     ok(doc.profiles.length > 0 && doc.activeProfileIndex < doc.profiles.length,
         name + ": a profile is active");
     ok(new Set(frames).size === frames.length, name + ": every frame once");
-    ok(doc.profiles.every(p => p.samples.length === p.weights.length), name + ": a weight a sample");
-    ok(doc.profiles.every(p => p.weights.every(w => w > 0)), name + ": weights above 0");
-    ok(doc.profiles.every(p => p.samples.every(s => s.every(f => f >= 0 && f < frames.length))),
+    ok(doc.profiles.filter(p => p.type === "evented").every(p => nested(p, frames.length)),
+        name + ": events nest, in time order");
+    const sampled = doc.profiles.filter(p => p.type === "sampled");
+    ok(sampled.every(p => p.samples.length === p.weights.length), name + ": a weight a sample");
+    ok(sampled.every(p => p.weights.every(w => w > 0)), name + ": weights above 0");
+    ok(sampled.every(p => p.samples.every(s => s.every(f => f >= 0 && f < frames.length))),
         name + ": frames within the table");
     /* as text: the sums may exceed what a double holds */
     const sums = [...text.matchAll(/"endValue":(\d+),"samples":.*?"weights":\[([\d,]*)\]/gs)]
         .map(m => [BigInt(m[1]), m[2] === "" ? 0n : m[2].split(",").reduce((a, w) => a + BigInt(w), 0n)]);
-    ok(sums.length === doc.profiles.length && sums.every(s => s[0] === s[1]),
+    ok(sums.length === sampled.length && sums.every(s => s[0] === s[1]),
         name + ": weights sum to the end", sums.map(String));
 }
 console.log("1.." + count);

@@ -74,11 +74,22 @@ static int write_store(struct cli *cli, struct fm_store *store, const char *name
     return status == FM_OK ? EXIT_DONE : say_write_error(&err, cli->options.output);
 }
 
+/* The chosen events, and what the output needs beside them. */
+static bool events_to_read(const struct cli *cli, const char *name, char *list, size_t size)
+{
+    const char *chosen = cli->options.select.event ? cli->options.select.event : "auto";
+    const char *more = fm_export_events(name);
+    int n = snprintf(list, size, "%s%s%s", chosen, more[0] != '\0' ? "," : "", more);
+
+    return n >= 0 && (size_t)n < size;
+}
+
 int cmd_convert(struct cli *cli)
 {
     const struct words *in = &cli->options.operand;
     const char *name = exporter(cli);
     struct fm_store *store;
+    char events[4096];
     int result;
 
     if (!name)
@@ -89,7 +100,9 @@ int cmd_convert(struct cli *cli)
         return EXIT_USAGE;
     if (!output_possible(cli->options.output))
         return EXIT_NOTHING;
-    cli->options.import.events = cli->options.select.event ? cli->options.select.event : "auto";
+    if (!events_to_read(cli, name, events, sizeof events))
+        return say_usage(cli, "the list of events is longer than %zu bytes", sizeof events);
+    cli->options.import.events = events;
     result = load(cli, in->word, in->n, fm_export_needs(name), &store);
     if (!store)
         return result;

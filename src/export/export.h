@@ -37,6 +37,7 @@ struct fm_exporter {
     bool folded;                         /* labels that folded lines can hold */
     bool kinds;                          /* TREE: frames of different annotation stay apart */
     const char *needs;                   /* labels that are imported only when asked; or NULL */
+    const char *events;                  /* read beside the selected ones; or NULL */
     enum fm_status (*write)(struct fm_export *export, struct fm_error *err);
 };
 

@@ -1,5 +1,6 @@
 /*
- * speedscope.c - the file format of speedscope.app: sampled profiles, one a thread.
+ * speedscope.c - the file format of speedscope.app: profiles, one a thread; those of spans have
+ * events (evented.c), those of all else samples:
  *
  *     {"$schema": ..., "exporter": "foldmill@V", "name": TITLE, "activeProfileIndex": heaviest,
  *      "profiles": [{"type": "sampled", "name": "comm pid/tid", "unit": U,
@@ -12,31 +13,11 @@
  * by index, so frames are numbered once per (name, file), as they are met: their table comes last.
  * Units: ns, us, ms, s and bytes have names there, everything else is "none".
  */
-#include "export/export.h"
-#include "export/timeline.h"
+#include "export/scope.h"
 
 #include "util/error.h"
 
-struct scope {
-    struct fm_export *export;
-    const struct fm_selection *sel;
-    struct fm_out *out;
-    struct fm_mem *mem;
-    struct fm_timeline line;
-    const struct fm_tree_node *tree;
-    size_t nodes;
-    fm_str *label;               /* by frame */
-    size_t frames;
-    struct fm_map index;         /* label << 32 | file -> number */
-    uint64_t *entry;             /* number -> the same key */
-    size_t entries, entry_cap;
-    uint32_t *stack, *last;      /* numbers, of this sample and of the one before */
-    size_t stack_n, stack_cap, last_n, last_cap;
-    uint64_t *weight;
-    size_t weights, weight_cap;
-};
-
-static bool number(struct scope *s, fm_str name, fm_str file, uint32_t *n)
+bool fm_scope_number(struct fm_scope *s, fm_str name, fm_str file, uint32_t *n)
 {
     bool fresh;
     uint64_t key = (uint64_t)name << 32 | file, *slot = fm_map_put(&s->index, key, &fresh);
@@ -54,7 +35,7 @@ static bool number(struct scope *s, fm_str name, fm_str file, uint32_t *n)
 }
 
 /* Fills s->stack with the frame numbers of a row, root first. Frames are numbered in that order. */
-static bool make_stack(struct scope *s, const struct fm_timeline_row *row)
+static bool make_stack(struct fm_scope *s, const struct fm_timeline_row *row)
 {
     const fm_str *text = s->line.texts > 0 ? s->line.text + row->texts * s->line.texts : NULL;
     size_t depth = s->tree[row->node].depth, above = text != NULL ? s->line.prepends : 0, k, n;
@@ -76,13 +57,13 @@ static bool make_stack(struct scope *s, const struct fm_timeline_row *row)
             name = s->label[f];
             file = fm_selection_frame(s->sel, f)->file;
         }
-        if (name != FM_PSEUDO_SKIP && !number(s, name, file, &s->stack[s->stack_n++]))
+        if (name != FM_PSEUDO_SKIP && !fm_scope_number(s, name, file, &s->stack[s->stack_n++]))
             return false;
     }
     return true;
 }
 
-static void put_stack(struct scope *s)
+static void put_stack(struct fm_scope *s)
 {
     size_t k;
     if (s->weights > 0)
@@ -96,7 +77,7 @@ static void put_stack(struct scope *s)
     fm_out_char(s->out, ']');
 }
 
-static bool add_sample(struct scope *s, const struct fm_timeline_row *row)
+static bool add_sample(struct fm_scope *s, const struct fm_timeline_row *row)
 {
     uint32_t *swap;
     size_t cap;
@@ -122,7 +103,7 @@ static bool add_sample(struct scope *s, const struct fm_timeline_row *row)
     return true;
 }
 
-static const char *unit_name(const struct scope *s)
+static const char *unit_name(const struct fm_scope *s)
 {
     static const char *const names[][2] = {
         {"ns", "nanoseconds"}, {"us", "microseconds"}, {"ms", "milliseconds"},
@@ -137,8 +118,7 @@ static const char *unit_name(const struct scope *s)
     return "none";
 }
 
-/* "worker 12/13", "main" for text ids; the title where no thread is known. */
-static void put_name(struct scope *s, fm_thread t)
+void fm_scope_name(struct fm_scope *s, fm_thread t)
 {
     const struct fm_store *store = s->sel->store;
     const struct fm_thread_row *row;
@@ -166,19 +146,35 @@ static void put_name(struct scope *s, fm_thread t)
     fm_out_release(&text);
 }
 
-/* One profile: rows [from, to) of the timeline. *sum = its weight. */
-static bool put_profile(struct scope *s, size_t from, size_t to, fm_u128 *sum)
+void fm_scope_profile(struct fm_scope *s)
 {
+    if (s->profiles++ > 0)
+        fm_out_text(s->out, ",\n");
+}
+
+void fm_scope_weigh(struct fm_scope *s, fm_u128 sum)
+{
+    if (sum > s->most) {
+        s->most = sum;
+        s->heaviest = s->profiles - 1;
+    }
+}
+
+/* One profile: rows [from, to) of the timeline. */
+static bool put_profile(struct fm_scope *s, size_t from, size_t to)
+{
+    fm_u128 sum = 0;
     size_t i;
-    *sum = 0;
     for (i = from; i < to; i++)
-        *sum += fm_timeline_at(&s->line, i)->weight;
+        sum += fm_timeline_at(&s->line, i)->weight;
+    fm_scope_profile(s);
+    fm_scope_weigh(s, sum);
     fm_out_text(s->out, "{\"type\":\"sampled\",\"name\":");
-    put_name(s, from < to ? fm_timeline_at(&s->line, from)->thread : FM_NONE);
+    fm_scope_name(s, from < to ? fm_timeline_at(&s->line, from)->thread : FM_NONE);
     fm_out_text(s->out, ",\"unit\":\"");
     fm_out_text(s->out, unit_name(s));
     fm_out_text(s->out, "\",\"startValue\":0,\"endValue\":");
-    fm_out_u128(s->out, *sum);
+    fm_out_u128(s->out, sum);
     fm_out_text(s->out, ",\"samples\":[");
     s->weights = 0;
     for (i = from; i < to; i++) {
@@ -195,11 +191,9 @@ static bool put_profile(struct scope *s, size_t from, size_t to, fm_u128 *sum)
     return true;
 }
 
-static bool put_profiles(struct scope *s, size_t *heaviest)
+static bool put_sampled(struct fm_scope *s)
 {
-    size_t from = 0, to, n = 0;
-    fm_u128 sum, most = 0;
-    *heaviest = 0;
+    size_t from = 0, to;
     do {
         fm_thread thread = FM_NONE;
         to = from;
@@ -207,21 +201,56 @@ static bool put_profiles(struct scope *s, size_t *heaviest)
             thread = fm_timeline_at(&s->line, to)->thread;
         while (to < s->line.rows && fm_timeline_at(&s->line, to)->thread == thread)
             to++;
-        if (n > 0)
-            fm_out_text(s->out, ",\n");
-        if (!put_profile(s, from, to, &sum))
+        if (!put_profile(s, from, to))
             return false;
-        if (sum > most) {
-            most = sum;
-            *heaviest = n;
-        }
-        n++;
         from = to;
     } while (from < s->line.rows);
     return true;
 }
 
-static void put_frames(struct scope *s)
+/* The selection without its spans, which are written already. `event` has a place per event. */
+static enum fm_status put_others(struct fm_scope *s, uint8_t *event, struct fm_error *err)
+{
+    const struct fm_store *store = s->sel->store;
+    struct fm_selection rest = *s->sel;
+    size_t n = fm_store_events(store), i;
+    enum fm_status status;
+    for (i = 0; i < n; i++) {
+        enum fm_kind kind = fm_store_event_row(store, i)->kind;
+        event[i] = s->sel->event[i] && kind != FM_KIND_SPAN && kind != FM_KIND_PART;
+    }
+    rest.event = event;
+    status = fm_timeline_make(&s->line, &rest, &s->export->names, NULL, 0, true, err);
+    if (status != FM_OK)
+        return status;
+    if (s->line.rows > 0 && !put_sampled(s))
+        status = fm_error_nomem(err);
+    fm_timeline_release(&s->line);
+    return status;
+}
+
+static enum fm_status put_profiles(struct fm_scope *s, struct fm_error *err)
+{
+    size_t n = fm_store_events(s->sel->store);
+    enum fm_status status;
+    bool done;
+    status = fm_scope_spans(s, &done, err);
+    if (status == FM_OK && done) {
+        uint8_t *event = fm_mem_alloc(s->mem, n);
+        status = event != NULL ? put_others(s, event, err) : fm_error_nomem(err);
+        fm_mem_free(s->mem, event, n);
+    } else if (status == FM_OK) {
+        status = fm_timeline_make(&s->line, s->sel, &s->export->names, NULL, 0, true, err);
+        if (status != FM_OK)
+            return status;
+        if (!put_sampled(s))
+            status = fm_error_nomem(err);
+        fm_timeline_release(&s->line);
+    }
+    return status;
+}
+
+static void put_frames(struct fm_scope *s)
 {
     size_t i, n;
     fm_out_text(s->out, "\"shared\":{\"frames\":[");
@@ -240,40 +269,36 @@ static void put_frames(struct scope *s)
     fm_out_text(s->out, "]}");
 }
 
-static bool put_document(struct scope *s)
+static enum fm_status put_document(struct fm_scope *s, struct fm_error *err)
 {
-    size_t heaviest;
+    enum fm_status status;
     fm_out_text(s->out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
                         "\"exporter\":\"foldmill@");
     fm_out_text(s->out, PACKAGE_VERSION);
     fm_out_text(s->out, "\",\"name\":");
     fm_out_json(s->out, s->export->title, strlen(s->export->title));
     fm_out_text(s->out, ",\n\"profiles\":[");
-    if (!put_profiles(s, &heaviest))
-        return false;
+    status = put_profiles(s, err);
+    if (status != FM_OK)
+        return status;
     fm_out_text(s->out, "],\n\"activeProfileIndex\":");
-    fm_out_u64(s->out, heaviest);
+    fm_out_u64(s->out, s->heaviest);
     fm_out_text(s->out, ",\n");
     put_frames(s);
     fm_out_text(s->out, "}\n");
-    return true;
+    return FM_OK;
 }
 
 static enum fm_status write_speedscope(struct fm_export *export, struct fm_error *err)
 {
-    struct scope s = {.export = export, .sel = export->sel, .out = export->out,
-                      .mem = &export->ctx->mem};
+    struct fm_scope s = {.export = export, .sel = export->sel, .out = export->out,
+                         .mem = &export->ctx->mem};
     enum fm_status status;
     fm_map_init(&s.index, s.mem);
     s.tree = fm_selection_tree(s.sel, &s.nodes);
     status = fm_selection_labels(s.sel, &export->names, &s.label, &s.frames, err);
     if (status == FM_OK)
-        status = fm_timeline_make(&s.line, s.sel, &export->names, NULL, 0, true, err);
-    if (status == FM_OK) {
-        if (!put_document(&s))
-            status = fm_error_nomem(err);
-        fm_timeline_release(&s.line);
-    }
+        status = put_document(&s, err);
     fm_map_release(&s.index);
     if (s.label != NULL)
         fm_mem_free(s.mem, s.label, s.frames * sizeof *s.label);
@@ -289,5 +314,6 @@ const struct fm_exporter fm_exporter_speedscope = {
     .summary = "speedscope.app JSON, one profile a thread",
     .extension = ".speedscope.json,.speedscope",
     .shape = FM_SHAPE_TIMELINE,
+    .events = "span-time", /* times in all spans make the gaps in those around them */
     .write = write_speedscope,
 };

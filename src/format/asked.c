@@ -21,7 +21,10 @@ static bool list_has(const struct fm_mapping *m, const char *list, const char *n
 static bool word_has(const struct fm_mapping *m, const char *word, size_t n, const char *name,
                      const char *metric, unsigned depth)
 {
-    if (same("auto", word, n) || same("all", word, n) || same(name, word, n) ||
+    const char *as;
+    if (same("auto", word, n) && fm_default_rank(m, name, metric, &as) >= 0)
+        return true;
+    if (same("all", word, n) || same(name, word, n) ||
         same(metric, word, n))
         return true;
     for (size_t i = 0; i < n; i++)
@@ -65,9 +68,6 @@ void fm_binding_only(struct fm_binding *binding, const char *events)
 
 bool fm_rule_asked(const struct fm_binding *binding, const char *name, const char *metric)
 {
-    const char *as;
-    if (binding->only != NULL && strcmp(binding->only, "auto") == 0)
-        return fm_default_rank(binding->m, name, metric, &as) >= 0;
     return binding->only == NULL ||
            list_has(binding->m, binding->only, name, metric, MAX_DEPTH);
 }
