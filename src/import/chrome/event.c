@@ -242,7 +242,7 @@ void fm_chrome_event(struct fm_chrome *c, struct fm_json_object *object)
     set_fields(c, object, kept);
     e->offset = object->at;
     e->has_ts = e->has_dur = false;
-    e->ts = e->dur = (struct fm_json_time){0, 0};
+    e->ts = e->dur = (struct fm_json_time){0};
     c->events++;
     e->phase = phase_of(e);
     c->phases[e->phase & 127]++;
