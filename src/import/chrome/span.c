@@ -180,8 +180,8 @@ static struct recent *find_recent(struct fm_chrome_sites *s, const struct fm_jso
     if (k)
         h = fm_mix(h, ends(cat->text, k));
     struct recent *r = &s->recent[h % RECENT];
-    *same = r->site && r->name_n == n && r->cat_n == k && memcmp(r->text, name->text, n) == 0 &&
-            (k == 0 || memcmp(r->text + n, cat->text, k) == 0);
+    *same = r->site && r->name_n == n && r->cat_n == k && fm_chrome_same(r->text, name->text, n) &&
+            (k == 0 || fm_chrome_same(r->text + n, cat->text, k));
     return r;
 }
 

@@ -101,8 +101,8 @@ static bool same_as_last(const struct fm_chrome *c, const struct fm_json_field *
 {
     size_t p = pid ? pid->n : ABSENT, t = tid ? tid->n : ABSENT;
     return p == c->last_pid_n && t == c->last_tid_n && c->last_thread != UINT32_MAX &&
-           (!pid || memcmp(c->last_ids, pid->text, p) == 0) &&
-           (!tid || memcmp(c->last_ids + sizeof c->last_ids / 2, tid->text, t) == 0);
+           (!pid || fm_chrome_same(c->last_ids, pid->text, p)) &&
+           (!tid || fm_chrome_same(c->last_ids + sizeof c->last_ids / 2, tid->text, t));
 }
 
 static void remember(struct fm_chrome *c, const struct fm_json_field *pid,
