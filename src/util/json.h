@@ -146,6 +146,7 @@ struct fm_json_object {
     const char *rest;                            /* where the next fields begin; NULL: none */
     uint64_t damage;                             /* LOST: offset of the byte that is wrong */
     bool resumed;                                /* the first item after LOST */
+    bool passed;                                 /* `rest` has been walked to its end */
     uint32_t fields;
     struct fm_json_field field[FM_JSON_FIELDS];
     uint32_t keys_n;

@@ -275,6 +275,7 @@ enum fm_json_item fm_json_item(struct fm_json *j, struct fm_json_object *o)
     o->fields = 0;
     o->rest = NULL;
     o->resumed = j->resumed;
+    o->passed = false;
     if (FM_UNLIKELY(!first_mark(j, &pos))) {
         o->at = fm_json_offset(j, j->p);
         j->state = FM_JSON_UNTERMINATED;

@@ -281,11 +281,14 @@ ALWAYS enum fm_json_walked walk_value(struct steps *s, uint32_t *pos, struct fm_
     return FM_JSON_WALK_DONE;
 }
 
-/* The table is full: what is left is passed over, from the quote at pos. */
+/* The table is full: what is left is passed over, from the quote at pos; once, or objects of many
+ * members would take the square of their number. */
 static enum fm_json_walked pass_rest(struct fm_json_object *o, struct steps *s, uint32_t *where)
 {
     struct fm_json_levels l = {1, 1, 1, false};
     o->rest = (const char *)s->base + *where;
+    if (o->passed)
+        return FM_JSON_WALK_DONE;
     s->i--;
     return pass(&l, s, where);
 }
@@ -354,7 +357,7 @@ bool fm_json_object_read(struct fm_json_object *o, const char *text, size_t n)
     o->at = 0;
     o->bytes = n;
     o->text = text;
-    o->resumed = false;
+    o->resumed = o->passed = false;
     o->fields = 0;
     o->rest = NULL;
     return n > 0 && text[0] == '{' && n <= FM_JSON_TOKEN && read_members(o, text + 1);
@@ -362,5 +365,8 @@ bool fm_json_object_read(struct fm_json_object *o, const char *text, size_t n)
 
 bool fm_json_object_more(struct fm_json_object *o)
 {
-    return o->rest && read_members(o, o->rest);
+    o->passed = true;
+    bool more = o->rest && read_members(o, o->rest);
+    o->passed = false;
+    return more;
 }
