@@ -5,7 +5,7 @@
  *      "startValue": first, "endValue": last,
  *      "events": [{"type": "O", "frame": 0, "at": n}, {"type": "C", "frame": 0, "at": n} ...]}
  *
- * Times count from the beginning of the store, so that they fit doubles and threads share an origin.
+ * Times count from the beginning of the store: they fit doubles, and threads share an origin.
  * Viewers demand perfect nesting, which spans need not have. At any time the open spans, by
  * (start, longest, row), are the stack; what is inside of an ended span is closed and reopened:
  *
@@ -13,9 +13,9 @@
  *     b     ████████████         1     3          5        7
  *
  * Self time belongs to the innermost span: where that one is not selected all frames are closed.
- * A span without duration is an O and a C at one time. Starts and ends are two sorted lists (of spans
- * that nest, ends come in order off a stack). `shown` is the stack as written; it is brought in line
- * with `live` only before time goes on, from the lowest place that changed (`low`).
+ * A span without duration is an O and a C at one time. Starts and ends are two sorted lists (ends
+ * of nested spans come in order off a stack). `shown` is the stack as written; it is brought in
+ * line with `live` only before time goes on, from the lowest place that changed (`low`).
  *
  * A first pass writes nothing: it adds up the self times and compares depths. When these are not
  * what the rows say, the rows are no nested intervals, and the caller writes samples.
