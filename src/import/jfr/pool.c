@@ -80,7 +80,7 @@ static bool make_dense(struct fm_jfr_pools *pools, struct fm_jfr_pool *pool, uin
 
 static uint32_t hash_of(uint64_t key)
 {
-    return fm_index_fold(key * 0x9e3779b97f4a7c15u);
+    return fm_index_fold(fm_mix(1, key)); /* keys may differ in their high bits only */
 }
 
 static bool add_entry(struct fm_jfr_pools *pools, struct fm_jfr_pool *pool, uint64_t key,
