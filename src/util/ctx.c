@@ -5,6 +5,7 @@
 
 #include "util/error.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -68,16 +69,34 @@ bool fm_ctx_tick(struct fm_ctx *ctx, uint64_t done, uint64_t total)
     return ctx->progress == NULL || ctx->progress(ctx->progress_user, done, total);
 }
 
-/* The k-th entry of a colon-separated list, copied to the arena; NULL past the end. Empty entries
- * do not count. *k is reduced by the entries passed. */
+/* The folder `place` of the environment: the first n bytes of dir and the suffix. It is copied once
+ * and again only when the environment has changed. NULL: no memory. */
+static const char *env_dir(struct fm_ctx *ctx, size_t place, const char *dir, size_t n,
+                           const char *suffix)
+{
+    const char *old = place < FM_CTX_DIRS ? ctx->env_dir[place] : NULL;
+    const char *made;
+
+    if (old != NULL && strncmp(old, dir, n) == 0 && strcmp(old + n, suffix) == 0)
+        return old;
+    made = fm_arena_printf(&ctx->arena, "%.*s%s", (int)FM_MIN(n, (size_t)INT_MAX), dir, suffix);
+    if (place < FM_CTX_DIRS)
+        ctx->env_dir[place] = made;
+    return made;
+}
+
+/* The k-th entry of a colon-separated list; NULL past the end. Empty entries do not count. *k is
+ * reduced by the entries passed. */
 static const char *path_entry(struct fm_ctx *ctx, const char *list, size_t *k)
 {
+    size_t place = *k;
+
     while (list != NULL && *list != '\0') {
         const char *colon = strchr(list, ':');
         size_t n = colon != NULL ? (size_t)(colon - list) : strlen(list);
 
         if (n > 0 && (*k)-- == 0)
-            return fm_arena_strn(&ctx->arena, list, n);
+            return env_dir(ctx, place, list, n, "");
         list = colon != NULL ? colon + 1 : NULL;
     }
     return NULL;
@@ -86,20 +105,21 @@ static const char *path_entry(struct fm_ctx *ctx, const char *list, size_t *k)
 const char *fm_ctx_data_dir(struct fm_ctx *ctx, size_t k)
 {
     const char *dir, *home;
+    size_t place;
 
     if (k < ctx->dirs)
         return ctx->dir[k];
-    k -= ctx->dirs;
+    place = k -= ctx->dirs;
     dir = path_entry(ctx, getenv("FOLDMILL_PATH"), &k);
     if (dir != NULL)
         return dir;
     home = getenv("XDG_CONFIG_HOME");
     if (home != NULL && home[0] == '/') {
         if (k-- == 0)
-            return fm_arena_printf(&ctx->arena, "%s/foldmill", home);
+            return env_dir(ctx, place, home, strlen(home), "/foldmill");
     } else if ((home = getenv("HOME")) != NULL && home[0] == '/') {
         if (k-- == 0)
-            return fm_arena_printf(&ctx->arena, "%s/.config/foldmill", home);
+            return env_dir(ctx, place, home, strlen(home), "/.config/foldmill");
     }
     return k == 0 ? FM_DATADIR : NULL;
 }

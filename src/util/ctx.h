@@ -17,6 +17,7 @@ struct fm_ctx {
     struct fm_arena arena;          /* strings below */
     const char *dir[FM_CTX_DIRS];   /* added data folders, in order */
     size_t dirs;
+    const char *env_dir[FM_CTX_DIRS]; /* data folders by the environment, as last asked for */
 };
 
 /* Reports progress; false = the user asked to stop. */
