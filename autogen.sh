@@ -8,7 +8,8 @@
 #
 # demo and check install Debian packages (as root, or with sudo) and only those that are missing.
 # On other systems they say what is missing and go on when nothing is. check adds the tools without
-# which some tests are skipped, where that needs no password and no question: as root.
+# which some tests are skipped (mandoc, zstd, node, chromium), where that needs no password and no
+# question: as root; and the packages of tests/npm into build/npm, where npm is there.
 
 set -eu
 cd "$(dirname "$0")"
@@ -18,7 +19,7 @@ cd "$(dirname "$0")"
 packages="autoconf automake libtool make gcc libc6-dev pkg-config check
     libyaml-dev libtraceevent-dev libtracefs-dev zlib1g-dev libzstd-dev libelf-dev libdw-dev
     libpcre2-dev libxxhash-dev libiberty-dev liblzma-dev liblz4-dev libbz2-dev"
-tools="mandoc xz-utils zstd"
+tools="mandoc xz-utils zstd nodejs npm chromium"
 
 say() { echo "autogen.sh: $*" >&2; }
 
@@ -31,6 +32,9 @@ has() {
     make | gcc) command -v "$1" || { [ "$1" = gcc ] && command -v cc; } ;;
     mandoc | zstd) command -v "$1" ;;
     xz-utils) command -v xz ;;
+    nodejs) command -v node ;;
+    npm) command -v npm ;;
+    chromium) command -v chromium || command -v chromium-browser ;;
     pkg-config) command -v pkg-config || command -v pkgconf ;;
     libc6-dev) header stdio.h ;;
     check) module check ;;
@@ -101,6 +105,24 @@ install_tools() {
     fi
 }
 
+# The packages of tests/npm (a browser driver, a schema checker, a query engine to compare with), at
+# the versions that its lock file names, into build/npm. Without them some tests are skipped.
+install_modules() {
+    modules=$PWD/build/npm
+    command -v npm >/dev/null 2>&1 || return 0
+    if ! cmp -s tests/npm/package-lock.json "$modules/installed"; then
+        mkdir -p "$modules"
+        cp tests/npm/package.json tests/npm/package-lock.json "$modules/"
+        if (cd "$modules" && npm ci --no-audit --no-fund --ignore-scripts) >&2; then
+            cp "$modules/package-lock.json" "$modules/installed"
+        else
+            say "going on without the packages of tests/npm: some tests will be skipped"
+        fi
+    fi
+    NODE_PATH=$modules/node_modules${NODE_PATH:+:$NODE_PATH}
+    export NODE_PATH
+}
+
 # Makes ./configure. Who has not even the tools for that is told what they are called.
 configure() {
     lacks=$(missing autoconf automake libtool pkg-config)
@@ -137,6 +159,7 @@ demo() {
 check() {
     install_missing
     install_tools
+    install_modules
     build "$@"
     make -s -C build -j"$(jobs)" check
 }
