@@ -33,15 +33,6 @@ bool fm_from_find(const char *name, enum fm_from *from)
     return false;
 }
 
-enum fm_from fm_query_from(const struct fm_query *q)
-{
-    enum fm_from from = FM_FROM_SAMPLES;
-
-    if (q->from != NULL && q->from->type == FM_YAML_SCALAR)
-        (void)fm_from_find(q->from->text, &from);
-    return from;
-}
-
 static bool in_view(enum fm_from from, enum fm_kind kind)
 {
     switch (from) {

@@ -194,7 +194,7 @@ static enum fm_status load(struct fm_query *q, const char *name, struct fm_error
     const char *hash = strrchr(name, '#'), *path;
     size_t n = hash == NULL ? strlen(name) : (size_t)(hash - name);
     const struct fm_yaml_node *root;
-    struct fm_plan plan;
+    struct fm_plan plan = { .stores = 0 };
     enum fm_status status;
 
     path = find_file(q, name, n);
@@ -210,7 +210,7 @@ static enum fm_status load(struct fm_query *q, const char *name, struct fm_error
         return fm_error_set(err, FM_UNKNOWN, "'%s' has no query '%s'", path,
                             hash == NULL ? "" : hash + 1);
     fm_query_document(q, root);
-    (void)fm_plan_compile(q, NULL, &q->arena, &plan);
+    (void)fm_plan_compile(&plan, q, &q->arena, NULL);
     fm_plan_release(&plan);
     if (q->arena.oom)
         return fm_error_nomem(err);
@@ -285,7 +285,7 @@ enum fm_status fm_query_check(struct fm_ctx *ctx, const char *path, struct fm_ou
     size_t documents = 1;
 
     for (size_t i = 0; i < documents; i++) {
-        struct fm_plan plan;
+        struct fm_plan plan = { .stores = 0 };
         /* each document with a log of its own: the 20 messages are for one query */
         status = fm_query_load(ctx, path, &q, &local);
         if (q == NULL) {
@@ -301,7 +301,7 @@ enum fm_status fm_query_check(struct fm_ctx *ctx, const char *path, struct fm_ou
             q->params = 0;
             q->inputs = q->columns = NULL;
             fm_query_document(q, q->file->document[i]);
-            (void)fm_plan_compile(q, NULL, &q->arena, &plan);
+            (void)fm_plan_compile(&plan, q, &q->arena, NULL);
             fm_plan_release(&plan);
         }
         if (q->log.errors > 0) {

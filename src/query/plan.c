@@ -8,290 +8,52 @@
  */
 #include "query/plan.h"
 
+#include "util/error.h"
 #include "util/text.h"
 
-static const char *const step_name[] = {
-    "where", "time", "within", "weigh", "stack", "group", "tree", "pivot", "compute", "select",
-    "sort", "limit", "join", "union", "diff", "check"
+/* The language has these too. */
+static const char *const later_step[] = {
+    "within", "weigh", "tree", "pivot", "select", "join", "union", "diff"
 };
-
-static bool in_this_version(const char *name)
-{
-    static const char *const now[] = { "where", "time", "stack", "group", "compute", "sort",
-                                       "limit", "check" };
-
-    for (size_t i = 0; i < FM_COUNT(now); i++) {
-        if (strcmp(now[i], name) == 0)
-            return true;
-    }
-    return false;
-}
-
-struct maker {
-    struct fm_query *q;
-    struct fm_plan *plan;
-    const struct fm_yaml_pair *group_at;   /* the group step, once met */
-    struct fm_sort_key *key;               /* of the last sort */
-    size_t keys;
-    bool broken;                           /* what comes after cannot be judged: names only */
-};
-
-/* ------------------------------------------------------------- single steps */
-
-static bool make_where(struct maker *m, struct fm_step *step)
-{
-    struct fm_compile *c = &m->plan->c;
-
-    step->op = m->plan->grouped ? FM_STEP_TABLE_WHERE : FM_STEP_WHERE;
-    step->p = fm_pred_compile(c, step->at->value,
-                              m->plan->grouped ? FM_SCOPE_TABLE : FM_SCOPE_ROWS);
-    return step->p != NULL;
-}
-
-static bool make_time(struct maker *m, struct fm_step *step)
-{
-    static const char *const known[] = { "range", "origin" };
-    struct fm_compile *c = &m->plan->c;
-    const struct fm_yaml_node *node = step->at->value, *origin = NULL;
-    const struct fm_yaml_pair *clip;
-    struct fm_scalar s;
-
-    step->op = FM_STEP_TIME;
-    if (node->type == FM_YAML_MAP) {
-        clip = fm_yaml_find(node, "clip");
-        if (clip != NULL) {
-            fm_yaml_error_key(fm_yaml_as(c->log, FM_YAML_PLACE), clip,
-                              "'clip' is not part of this version");
-            return false;
-        }
-        if (!fm_yaml_known(c->log, node, known, FM_COUNT(known), "key"))
-            return false;
-        origin = fm_yaml_get(node, "origin");
-        if (origin != NULL && !fm_yaml_is(origin, "start") && !fm_yaml_is(origin, "end")
-            && !fm_yaml_is(origin, "epoch")) {
-            fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), origin,
-                          "'origin' is start, end or epoch");
-            return false;
-        }
-        node = fm_yaml_get(node, "range");
-    }
-    if (node == NULL || node->type != FM_YAML_SCALAR) {
-        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), step->at->value,
-                      "'time' takes {range: A..B, origin: start|end|epoch}");
-        return false;
-    }
-    if (!fm_scalar_get(c->q, c->arena, c->log, node, &s))
-        return false;
-    step->range = fm_range_compile(c, &s, origin == NULL ? NULL : origin->text);
-    return step->range != NULL;
-}
-
-static bool make_stack(struct maker *m, struct fm_step *step)
-{
-    struct fm_compile *c = &m->plan->c;
-    const struct fm_yaml_node *node = step->at->value;
-    size_t n = node->type == FM_YAML_LIST ? node->n : 1;
-    bool ok = true;
-
-    step->op = FM_STEP_STACK;
-    step->edit = fm_arena_alloc(c->arena, (n + 1) * sizeof *step->edit);
-    if (step->edit == NULL)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        step->edit[step->edits] =
-            fm_edit_compile(c, node->type == FM_YAML_LIST ? node->item[i] : node);
-        ok = step->edit[step->edits++] != NULL && ok;
-    }
-    return ok;
-}
-
-static bool make_group(struct maker *m, struct fm_step *step)
-{
-    struct fm_compile *c = &m->plan->c;
-
-    step->op = FM_STEP_GROUP;
-    step->group = fm_group_compile(c, step->at->value, &m->plan->schema);
-    m->plan->grouped = true;
-    m->group_at = step->at;
-    c->schema = &m->plan->schema;
-    m->broken |= step->group == NULL;
-    return step->group != NULL;
-}
-
-/* The column of a result that a scalar names. */
-static bool column_named(struct maker *m, const struct fm_yaml_node *node, size_t skip,
-                         const char *what, size_t *col)
-{
-    struct fm_compile *c = &m->plan->c;
-    const char *const *list;
-    struct fm_scalar s;
-    uint32_t k;
-    size_t n;
-
-    if (node->type != FM_YAML_SCALAR) {
-        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), node, "%s is the name of a column", what);
-        return false;
-    }
-    if (skip > 0 && node->n > 1 && node->text[1] == '$') {
-        struct fm_yaml_node bare = *node;
-        bare.text++;
-        bare.n--;
-        if (!fm_scalar_get(c->q, c->arena, c->log, &bare, &s))
-            return false;
-        skip = 0;
-    } else if (!fm_scalar_get(c->q, c->arena, c->log, node, &s)) {
-        return false;
-    }
-    *col = 0;
-    if (s.unknown)
-        return true;
-    k = fm_schema_find(c->schema, s.text + skip, s.n - skip);
-    if (k != FM_NONE) {
-        *col = k;
-        return true;
-    }
-    list = fm_operand_names(c, FM_SCOPE_TABLE, &n);
-    if (list != NULL)
-        fm_yaml_unknown(c->log, node, "column", s.text + skip, list, n);
-    return false;
-}
-
-static bool make_sort(struct maker *m, struct fm_step *step)
-{
-    struct fm_compile *c = &m->plan->c;
-    const struct fm_yaml_node *node = step->at->value;
-    size_t n = node->type == FM_YAML_LIST ? node->n : 1;
-    bool ok = true;
-
-    step->op = FM_STEP_SORT;
-    step->key = fm_arena_alloc(c->arena, (n + 1) * sizeof *step->key);
-    if (step->key == NULL)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        const struct fm_yaml_node *key = node->type == FM_YAML_LIST ? node->item[i] : node;
-        bool down = key->type == FM_YAML_SCALAR && key->n > 1 && key->text[0] == '-';
-        step->key[i].descending = down;
-        ok = column_named(m, key, down, "a sort key", &step->key[i].col) && ok;
-    }
-    step->keys = n;
-    m->key = step->key;
-    m->keys = n;
-    return ok;
-}
-
-/* A count of rows: a number, or all. */
-static bool limit_rows(struct maker *m, const struct fm_yaml_node *node, struct fm_limit *limit)
-{
-    struct fm_compile *c = &m->plan->c;
-    struct fm_scalar s = { .at = node };
-
-    if (node->type == FM_YAML_SCALAR) {
-        if (!fm_scalar_get(c->q, c->arena, c->log, node, &s))
-            return false;
-        if (s.unknown || (s.n == 3 && memcmp(s.text, "all", 3) == 0)) {
-            limit->all = true;
-            return true;
-        }
-        if (fm_text_u64(s.text, s.n, &limit->rows))
-            return true;
-    }
-    fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), node, "a limit is a number of rows, or all");
-    return false;
-}
-
-static bool limit_at(struct maker *m, const struct fm_yaml_node *node, struct fm_limit *limit)
-{
-    struct fm_compile *c = &m->plan->c;
-    const char *unit;
-    struct fm_scalar s = { .at = node };
-
-    if (node->type == FM_YAML_SCALAR) {
-        if (!fm_scalar_get(c->q, c->arena, c->log, node, &s))
-            return false;
-        if (s.unknown || (s.n > 1 && s.text[s.n - 1] == '%'
-                          && fm_text_quantity(s.text, s.n, &limit->at, &unit) && limit->at >= 0
-                          && limit->at <= 1))
-            return true;
-    }
-    fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), node, "'at' is a percentage such as 50%%");
-    return false;
-}
-
-static bool limit_per(struct maker *m, const struct fm_yaml_node *node, struct fm_limit *limit)
-{
-    size_t n = node->type == FM_YAML_LIST ? node->n : 1;
-    bool ok = true;
-
-    limit->per = fm_arena_alloc(m->plan->c.arena, (n + 1) * sizeof *limit->per);
-    if (limit->per == NULL)
-        return false;
-    for (size_t i = 0; i < n; i++)
-        ok = column_named(m, node->type == FM_YAML_LIST ? node->item[i] : node, 0, "'per'",
-                          &limit->per[limit->pers++]) && ok;
-    return ok;
-}
-
-static bool limit_option(struct maker *m, const struct fm_yaml_pair *pair, struct fm_limit *limit)
-{
-    struct fm_compile *c = &m->plan->c;
-    struct fm_scalar s;
-
-    if (strcmp(pair->key, "rows") == 0)
-        return limit_rows(m, pair->value, limit);
-    if (strcmp(pair->key, "at") == 0)
-        return limit_at(m, pair->value, limit);
-    if (strcmp(pair->key, "per") == 0)
-        return limit_per(m, pair->value, limit);
-    if (strcmp(pair->key, "ties") == 0) {
-        limit->ties = fm_yaml_is(pair->value, "include");
-        if (limit->ties || fm_yaml_is(pair->value, "cut"))
-            return true;
-        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), pair->value, "'ties' is include or cut");
-        return false;
-    }
-    if (pair->value->type != FM_YAML_SCALAR || pair->value->n == 0) {
-        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), pair->value,
-                      "'rest' is the name of the row for the others");
-        return false;
-    }
-    if (!fm_scalar_get(c->q, c->arena, c->log, pair->value, &s))
-        return false;
-    limit->rest = s.text;
-    limit->rest_n = s.n;
-    return true;
-}
-
-static bool make_limit(struct maker *m, struct fm_step *step)
-{
-    static const char *const known[] = { "rows", "rest", "per", "ties", "at" };
-    const struct fm_yaml_node *node = step->at->value;
-    struct fm_compile *c = &m->plan->c;
-    bool ok = true;
-
-    step->op = FM_STEP_LIMIT;
-    step->key = m->key;
-    step->keys = m->keys;
-    step->limit.at = -1;
-    if (node->type != FM_YAML_MAP)
-        return limit_rows(m, node, &step->limit);
-    if (!fm_yaml_known(c->log, node, known, FM_COUNT(known), "key"))
-        return false;
-    if (fm_yaml_get(node, "rows") == NULL) {
-        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_MISSING), node, "'limit' has no 'rows'");
-        return false;
-    }
-    for (size_t i = 0; i < node->n; i++)
-        ok = limit_option(m, &node->pair[i], &step->limit) && ok;
-    return ok;
-}
 
 /* ---------------------------------------------------------------- the order */
 
-static const struct fm_yaml_pair *operator_of(struct maker *m, const struct fm_yaml_node *node)
+/* "where time stack …": what is there. */
+static const char *steps_text(struct fm_arena *arena)
 {
-    struct fm_compile *c = &m->plan->c;
+    const char *text = "", *name;
+
+    for (size_t i = 0; text != NULL && (name = fm_step_name(i)) != NULL; i++)
+        text = fm_arena_printf(arena, "%s%s%s", text, i > 0 ? " " : "", name);
+    return text == NULL ? "" : text;
+}
+
+static void unknown_step(struct fm_compile *c, const struct fm_yaml_pair *pair)
+{
+    const char *known[64], *near;
+    size_t n = 0;
+
+    for (size_t i = 0; i < FM_COUNT(later_step); i++) {
+        if (strcmp(pair->key, later_step[i]) == 0) {
+            fm_yaml_error_key(fm_yaml_as(c->log, FM_YAML_PLACE), pair,
+                              "step '%s' is not part of this version", pair->key);
+            return;
+        }
+    }
+    while (n < FM_COUNT(known) && (known[n] = fm_step_name(n)) != NULL)
+        n++;
+    near = fm_text_nearest(pair->key, known, n);
+    fm_yaml_error_key(fm_yaml_as(c->log, FM_YAML_UNKNOWN), pair, "unknown step '%s'%s%s%s",
+                      pair->key, near ? " (did you mean '" : "", near ? near : "",
+                      near ? "'?)" : "");
+    fm_yaml_note(c->log, "steps are: %s", steps_text(c->arena));
+}
+
+static const struct fm_yaml_pair *operator_of(struct fm_pipe *pipe,
+                                              const struct fm_yaml_node *node)
+{
+    struct fm_compile *c = &pipe->c;
     const struct fm_yaml_pair *pair;
-    const char *near;
 
     if (node->type != FM_YAML_MAP || node->n == 0) {
         fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), node,
@@ -299,112 +61,120 @@ static const struct fm_yaml_pair *operator_of(struct maker *m, const struct fm_y
         return NULL;
     }
     pair = &node->pair[0];
-    if (in_this_version(pair->key)) {
-        if (node->n == 1)
-            return pair;
-        fm_yaml_error_key(fm_yaml_as(c->log, FM_YAML_UNKNOWN), &node->pair[1],
-                          "step '%s' has no option '%s' (each step has its own '-')", pair->key,
-                          node->pair[1].key);
+    if (fm_step_find(pair->key, pipe->shape) == NULL) {
+        unknown_step(c, pair);
         return NULL;
     }
-    for (size_t i = 0; i < FM_COUNT(step_name); i++) {
-        if (strcmp(pair->key, step_name[i]) == 0) {
-            fm_yaml_error_key(fm_yaml_as(c->log, FM_YAML_PLACE), pair,
-                              "step '%s' is not part of this version", pair->key);
-            return NULL;
-        }
-    }
-    near = fm_text_nearest(pair->key, step_name, FM_COUNT(step_name));
-    fm_yaml_error_key(fm_yaml_as(c->log, FM_YAML_UNKNOWN), pair, "unknown step '%s'%s%s%s",
-                      pair->key, near ? " (did you mean '" : "", near ? near : "",
-                      near ? "'?)" : "");
-    fm_yaml_note(c->log, "steps are: where time stack group compute sort limit check");
+    if (node->n == 1)
+        return pair;
+    fm_yaml_error_key(fm_yaml_as(c->log, FM_YAML_UNKNOWN), &node->pair[1],
+                      "step '%s' has no option '%s' (each step has its own '-')", pair->key,
+                      node->pair[1].key);
     return NULL;
 }
 
-static bool in_place(struct maker *m, const struct fm_yaml_pair *pair)
+/* The step takes what the steps before it leave. */
+static bool in_place(struct fm_pipe *pipe, const struct fm_step *step)
 {
-    struct fm_yaml_log *log = m->plan->c.log;
-    bool rows = strcmp(pair->key, "time") == 0 || strcmp(pair->key, "stack") == 0;
+    struct fm_yaml_log *log = pipe->c.log;
+    const char *name = step->type->name;
 
-    if (m->plan->grouped && (rows || strcmp(pair->key, "group") == 0)) {
-        if (rows)
-            fm_yaml_error_key(fm_yaml_as(log, FM_YAML_PLACE), pair,
-                              "a group result has no %s; '%s' must come before 'group' at %u:%u",
-                              pair->key[0] == 't' ? "times" : "stacks", pair->key,
-                              m->group_at->key_line, m->group_at->key_column);
-        else
-            fm_yaml_error_key(fm_yaml_as(log, FM_YAML_PLACE), pair,
-                              "'group' of a group result is not part of this version");
-        return false;
-    }
-    if (!m->plan->grouped && !rows && strcmp(pair->key, "where") != 0
-        && strcmp(pair->key, "group") != 0) {
-        fm_yaml_error_key(fm_yaml_as(log, FM_YAML_PLACE), pair,
-                          "'%s' needs a result: 'group' must come before it", pair->key);
-        return false;
-    }
-    return true;
+    if (step->type->takes & pipe->shape)
+        return true;
+    if (pipe->shape == FM_SHAPE_ROWS)
+        fm_yaml_error_key(fm_yaml_as(log, FM_YAML_PLACE), step->at,
+                          "'%s' needs a result: 'group' must come before it", name);
+    else if (strcmp(name, "group") == 0)
+        fm_yaml_error_key(fm_yaml_as(log, FM_YAML_PLACE), step->at,
+                          "'group' of a group result is not part of this version");
+    else
+        fm_yaml_error_key(fm_yaml_as(log, FM_YAML_PLACE), step->at,
+                          "a %s result has no %s; '%s' must come before '%s' at %u:%u",
+                          pipe->table_at->key, strcmp(name, "time") == 0 ? "times" : "stacks",
+                          name, pipe->table_at->key, pipe->table_at->key_line,
+                          pipe->table_at->key_column);
+    return false;
 }
 
-static bool make_step(struct maker *m, const struct fm_yaml_node *node)
+/* A schema of its own for what a step leaves. */
+static struct fm_schema *copy_schema(struct fm_arena *arena, const struct fm_schema *from)
 {
-    const struct fm_yaml_pair *pair = operator_of(m, node);
-    struct fm_step *step = &m->plan->step[m->plan->steps];
+    struct fm_schema *schema = fm_arena_alloc(arena, sizeof *schema);
+
+    if (schema == NULL || from == NULL || from->n == 0)
+        return schema;
+    schema->column = fm_arena_alloc(arena, from->n * sizeof *schema->column);
+    if (schema->column == NULL)
+        return NULL;
+    memcpy(schema->column, from->column, from->n * sizeof *schema->column);
+    schema->n = schema->cap = from->n;
+    return schema;
+}
+
+static bool compile_step(struct fm_pipe *pipe, struct fm_step *step)
+{
+    struct fm_schema *schema = copy_schema(pipe->c.arena, pipe->schema);
+    bool makes = step->type->gives == FM_SHAPE_TABLE, table = pipe->shape == FM_SHAPE_TABLE;
+
+    if (schema == NULL)
+        return false;
+    pipe->c.schema = table ? schema : NULL;
+    step->object = step->type->compile(pipe, step, schema);
+    if (step->object == NULL)
+        pipe->broken |= makes || strcmp(step->type->name, "compute") == 0;
+    if (makes) {
+        pipe->shape = FM_SHAPE_TABLE;
+        pipe->table_at = step->at;
+        pipe->keys = 0;
+    }
+    if (pipe->shape == FM_SHAPE_TABLE) {
+        pipe->schema = schema;
+        pipe->c.schema = schema;
+        step->schema = schema;
+    }
+    return step->object != NULL;
+}
+
+static bool make_step(struct fm_pipe *pipe, const struct fm_yaml_node *node)
+{
+    const struct fm_yaml_pair *pair = operator_of(pipe, node);
+    struct fm_step *step = &pipe->step[pipe->steps];
 
     if (pair == NULL)
-        m->broken = true;
-    if (m->broken || !in_place(m, pair))
+        pipe->broken = true;
+    if (pipe->broken)
         return false;
+    step->type = fm_step_find(pair->key, pipe->shape);
     step->at = pair;
-    m->plan->steps++;
-    if (strcmp(pair->key, "check") == 0) {
-        step->op = FM_STEP_CHECK;
-        step->check = fm_check_compile(&m->plan->c, pair->value);
-        return step->check != NULL;
-    }
-    switch (pair->key[0]) {
-    case 'c':
-        step->op = FM_STEP_COMPUTE;
-        step->computed = fm_compute_compile(&m->plan->c, pair->value, &m->plan->schema);
-        m->broken |= step->computed == NULL;
-        return step->computed != NULL;
-    case 'w':
-        return make_where(m, step);
-    case 't':
-        return make_time(m, step);
-    case 'g':
-        return make_group(m, step);
-    case 'l':
-        return make_limit(m, step);
-    default:
-        return strcmp(pair->key, "sort") == 0 ? make_sort(m, step) : make_stack(m, step);
-    }
+    if (!in_place(pipe, step))
+        return false;
+    pipe->steps++;
+    return compile_step(pipe, step);
 }
 
-static void make_columns(struct maker *m)
+static void make_columns(struct fm_pipe *pipe)
 {
-    struct fm_plan *plan = m->plan;
-    const struct fm_yaml_node *list = m->q->columns;
+    const struct fm_yaml_node *list = pipe->q->columns;
 
     if (list == NULL)
         return;
-    plan->column = fm_arena_alloc(plan->c.arena, (list->n + 1) * sizeof *plan->column);
-    for (size_t i = 0; plan->column != NULL && i < list->n; i++) {
-        if (column_named(m, list->item[i], 0, "an output column", &plan->column[plan->columns]))
-            plan->columns++;
+    pipe->column = fm_arena_alloc(pipe->c.arena, (list->n + 1) * sizeof *pipe->column);
+    for (size_t i = 0; pipe->column != NULL && i < list->n; i++) {
+        if (fm_pipe_column(pipe, list->item[i], 0, "an output column",
+                           &pipe->column[pipe->columns]))
+            pipe->columns++;
     }
 }
 
-static void make_from(struct maker *m)
+/* -------------------------------------------------------------------- from */
+
+static void make_from(struct fm_pipe *pipe)
 {
     static const char *const later[] = { "offcpu", "wakeups", "runq",
                                          "launches", "threads", "frames", "inputs" };
-    const struct fm_yaml_node *from = m->q->from;
-    struct fm_yaml_log *log = m->plan->c.log;
-    enum fm_from known;
+    const struct fm_yaml_node *from = pipe->from;
+    struct fm_yaml_log *log = pipe->c.log;
 
-    m->plan->c.from = fm_query_from(m->q);
     if (from == NULL)
         return;
     if (from->type != FM_YAML_SCALAR) {
@@ -412,7 +182,7 @@ static void make_from(struct maker *m)
                       "'from' that is no plain name is not part of this version");
         return;
     }
-    if (fm_from_find(from->text, &known))
+    if (fm_from_find(from->text, &pipe->c.from))
         return;
     for (size_t i = 0; i < FM_COUNT(later); i++) {
         if (fm_yaml_is(from, later[i])) {
@@ -425,59 +195,96 @@ static void make_from(struct maker *m)
                   "'from: %s' is unknown; it is samples, spans, counters or instants", from->text);
 }
 
-enum fm_status fm_plan_compile(struct fm_query *q, const struct fm_selection *sel,
-                               struct fm_arena *arena, struct fm_plan *plan)
+/* ------------------------------------------------------------------- pipes */
+
+/* In a run: the rows that the pipe starts from, which give names and units to its steps. */
+static enum fm_status open_flow(struct fm_pipe *pipe, struct fm_error *err)
 {
-    struct maker m = { .q = q, .plan = plan };
-    const struct fm_yaml_node *steps = q->steps;
+    struct fm_compile *c = &pipe->c;
+    struct fm_flow *flow = fm_arena_alloc(c->arena, sizeof *flow);
+    enum fm_status status;
+
+    if (flow == NULL)
+        return fm_error_nomem(err);
+    *flow = (struct fm_flow){ .pipe = pipe, .c = c, .window = { INT64_MIN, INT64_MAX } };
+    pipe->flow = flow;
+    status = fm_flow_open(flow, pipe->plan->store[0], err);
+    if (status != FM_OK)
+        return status;
+    c->store = flow->sel.store;
+    c->unit = fm_store_str(c->store, flow->sel.unit, NULL);
+    c->event = fm_store_str(c->store, flow->sel.event_name, NULL);
+    if (c->from == FM_FROM_SPANS) {
+        flow->view.parts = &flow->parts;
+        status = fm_from_parts(c->store, &flow->parts, err);
+    }
+    return status == FM_OK ? fm_view_init(&flow->view, &flow->sel, c->arena, err) : status;
+}
+
+static enum fm_status compile_pipe(struct fm_pipe *pipe, struct fm_error *err)
+{
+    struct fm_compile *c = &pipe->c;
+    const struct fm_yaml_node *steps = pipe->list;
     bool ok = true;
 
-    *plan = (struct fm_plan){ .c = { .ctx = q->ctx, .q = q, .arena = arena, .log = &q->log,
-                                     .unit = "" } };
-    if (sel != NULL) {
-        plan->c.store = sel->store;
-        plan->c.unit = fm_store_str(sel->store, sel->unit, NULL);
-        plan->c.event = fm_store_str(sel->store, sel->event_name, NULL);
+    make_from(pipe);
+    if (pipe->plan->stores > 0) {
+        enum fm_status status = open_flow(pipe, err);
+        if (status != FM_OK)
+            return status;
     }
-    if (q->root == NULL || q->root->type != FM_YAML_MAP)
-        return FM_CONFIG;
-    make_from(&m);
     if (steps == NULL || steps->type != FM_YAML_LIST) {
-        fm_yaml_error(fm_yaml_as(&q->log, FM_YAML_MISSING), steps != NULL ? steps : q->root,
+        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_MISSING), steps != NULL ? steps : pipe->q->root,
                       "'steps' must be a list of steps");
         return FM_CONFIG;
     }
-    plan->step = fm_arena_alloc(arena, (steps->n + 1) * sizeof *plan->step);
-    if (plan->step == NULL)
-        return FM_NOMEM;
+    pipe->step = fm_arena_alloc(c->arena, (steps->n + 1) * sizeof *pipe->step);
+    if (pipe->step == NULL)
+        return fm_error_nomem(err);
     for (size_t i = 0; i < steps->n; i++)
-        ok = make_step(&m, steps->item[i]) && ok;
-    if (ok && !plan->grouped) {
-        fm_yaml_error(fm_yaml_as(&q->log, FM_YAML_MISSING), steps, "a query needs a 'group' step");
-    } else if (ok) {
-        make_columns(&m);
-    }
+        ok = make_step(pipe, steps->item[i]) && ok;
+    if (ok && pipe->shape != FM_SHAPE_TABLE)
+        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_MISSING), steps, "a query needs a 'group' step");
+    else if (ok)
+        make_columns(pipe);
+    return FM_OK;
+}
+
+enum fm_status fm_plan_compile(struct fm_plan *plan, struct fm_query *q, struct fm_arena *arena,
+                               struct fm_error *err)
+{
+    struct fm_pipe *pipe = fm_arena_alloc(arena, sizeof *pipe);
+    enum fm_status status;
+
+    plan->ctx = q->ctx;
+    plan->arena = arena;
+    plan->log = &q->log;
+    plan->main = pipe;
+    if (pipe == NULL)
+        return fm_error_nomem(err);
+    *pipe = (struct fm_pipe){ .plan = plan, .q = q, .from = q->from, .list = q->steps,
+                              .shape = FM_SHAPE_ROWS };
+    pipe->c = (struct fm_compile){ .ctx = q->ctx, .q = q, .arena = arena, .log = &q->log,
+                                   .unit = "" };
+    if (q->root == NULL || q->root->type != FM_YAML_MAP)
+        return FM_CONFIG;
+    status = compile_pipe(pipe, err);
     if (arena->oom || q->log.first.status == FM_NOMEM)
-        return FM_NOMEM;
-    return q->log.errors > 0 ? FM_CONFIG : FM_OK;
+        return fm_error_nomem(err);
+    return status == FM_OK && q->log.errors > 0 ? FM_CONFIG : status;
 }
 
 void fm_plan_release(struct fm_plan *plan)
 {
-    fm_compile_release(&plan->c);
-}
+    struct fm_pipe *pipe = plan->main;
 
-const struct fm_yaml_node *fm_plan_event(const struct fm_query *q)
-{
-    if (q->steps == NULL || q->steps->type != FM_YAML_LIST)
-        return NULL;
-    for (size_t i = 0; i < q->steps->n; i++) {
-        const struct fm_yaml_node *where = fm_yaml_get(q->steps->item[i], "where");
-        const struct fm_yaml_node *event = fm_yaml_get(where, "event");
-        if (event != NULL)
-            return event;
-        if (fm_yaml_get(q->steps->item[i], "group") != NULL)
-            return NULL;
-    }
-    return NULL;
+    if (pipe == NULL)
+        return;
+    fm_compile_release(&pipe->c);
+    if (pipe->flow == NULL)
+        return;
+    if (pipe->flow->tabled)
+        fm_table_release(&pipe->flow->table);
+    fm_map_release(&pipe->flow->parts);
+    fm_selection_release(&pipe->flow->sel);
 }

@@ -1,5 +1,26 @@
 /*
- * plan.h - the steps of a query, compiled.
+ * plan.h - a query compiled: pipes of steps, and the state of a pipe while it runs.
+ *
+ *     struct fm_plan   the pipes of a query, each behind those it needs
+ *     struct fm_pipe   a source and steps; between two steps there are rows or a table
+ *     struct fm_step   one step: its type, what its compile() made, the schema that it leaves
+ *     struct fm_flow   a pipe while it runs: the rows, or the table, that it has at the moment
+ *
+ * A step is a line in the table of step.c:
+ *
+ *     { NAME, takes, gives, compile, run }
+ *
+ * compile() gets the node of the step (step->at->value), resolves every name through &pipe->c and
+ * returns an object of the arena pipe->c.arena; NULL = it has logged why not. *schema is what the
+ * step finds (empty for rows) and, when compile() is done, what it leaves; pipe->c.schema is the
+ * same object (NULL for rows), so it is changed last. Schemas are copied before each step: the
+ * columns of a step that has been compiled never change. Without a store (pipe->c.store == NULL) it
+ * is a check: names that may be labels pass.
+ *
+ * run() works on the flow: flow->sel and flow->view for rows, flow->table for a table. A step that
+ * makes a table of rows calls fm_flow_table(); one that makes another table of a table fills it
+ * behind fm_flow_like() and hands it over with fm_flow_replace(). step->schema describes it.
+ * Columns that are only added come with fm_table_widen(). A gate that fails sets flow->failed.
  */
 #ifndef FM_QUERY_PLAN_H
 #define FM_QUERY_PLAN_H
@@ -7,53 +28,118 @@
 #include "query/filter.h"
 #include "query/table.h"
 
-enum fm_step_op {
-    FM_STEP_WHERE, FM_STEP_TIME, FM_STEP_STACK, FM_STEP_GROUP, FM_STEP_TABLE_WHERE, FM_STEP_SORT,
-    FM_STEP_LIMIT, FM_STEP_COMPUTE, FM_STEP_CHECK
+enum fm_shape { FM_SHAPE_ROWS = 1, FM_SHAPE_TABLE = 2 };
+#define FM_SHAPE_ANY (FM_SHAPE_ROWS | FM_SHAPE_TABLE)
+#define FM_SHAPE_SAME 0                       /* gives: what it took */
+
+struct fm_pipe;
+struct fm_step;
+struct fm_flow;
+
+struct fm_step_type {
+    const char *name;                         /* may be there twice: for rows and for tables */
+    unsigned takes, gives;
+    void *(*compile)(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
+    enum fm_status (*run)(struct fm_flow *flow, const struct fm_step *step,
+                          struct fm_error *err);
 };
 
 struct fm_step {
-    enum fm_step_op op;
-    const struct fm_yaml_pair *at;
-    struct fm_pred *p;               /* WHERE, TABLE_WHERE */
-    struct fm_range *range;          /* TIME */
-    struct fm_edit **edit;           /* STACK */
-    size_t edits;
-    struct fm_group *group;          /* GROUP */
-    struct fm_sort_key *key;         /* SORT; LIMIT: of the sort before it */
-    size_t keys;
-    struct fm_limit limit;
-    struct fm_computed *computed;    /* COMPUTE */
-    struct fm_check *check;          /* CHECK */
+    const struct fm_step_type *type;
+    const struct fm_yaml_pair *at;            /* its operator */
+    void *object;                             /* of type->compile() */
+    const struct fm_schema *schema;           /* what it leaves, when that is a table */
 };
 
-struct fm_plan {
+struct fm_pipe {
+    struct fm_plan *plan;
+    struct fm_query *q;                       /* whose parameters its steps use */
+    const struct fm_yaml_node *from, *list;   /* list: the steps, or NULL */
     struct fm_compile c;
     struct fm_step *step;
     size_t steps;
-    struct fm_schema schema;         /* of the result */
-    bool grouped;
-    size_t *column;                  /* output: columns; NULL = all */
+    unsigned shape;                           /* what the steps so far leave */
+    struct fm_schema *schema;                 /* of a table */
+    const struct fm_yaml_pair *table_at;      /* the step that made it */
+    struct fm_sort_key *key;                  /* the order that the steps so far leave */
+    size_t keys;
+    bool broken;                              /* what comes after cannot be judged: names only */
+    size_t *column;                           /* output: columns; NULL = all */
     size_t columns;
+    struct fm_flow *flow;                     /* while it runs */
 };
 
-/* Compiles the steps of q, with names of sel's store (NULL: a check without one). Messages go to
- * q->log; FM_CONFIG when there were any. fm_plan_release() in any case. */
-enum fm_status fm_plan_compile(struct fm_query *q, const struct fm_selection *sel,
-                               struct fm_arena *arena, struct fm_plan *plan);
+struct fm_plan {
+    struct fm_ctx *ctx;
+    struct fm_arena *arena;
+    struct fm_yaml_log *log;
+    const struct fm_select_options *select;   /* may be NULL */
+    struct fm_store *const *store;
+    size_t stores;                            /* 0: a check */
+    struct fm_pipe *main;
+};
+
+struct fm_flow {
+    struct fm_pipe *pipe;
+    struct fm_compile *c;                     /* the pipe's */
+    /* rows; of a table, the ones it was made of */
+    struct fm_selection sel;
+    struct fm_view view;
+    struct fm_map parts;                      /* of a view of spans */
+    struct fm_window window;
+    struct fm_totals totals;
+    /* a table */
+    struct fm_table table;
+    bool tabled;                              /* table is there */
+    bool warned;                              /* that there are no rows */
+    bool failed;                              /* a check did */
+};
+
+/* Compiles q: for the stores of a run, or with stores == 0 as a check. Messages go to q->log;
+ * FM_CONFIG when there were any; err has what is no message. fm_plan_release() in any case. */
+enum fm_status fm_plan_compile(struct fm_plan *plan, struct fm_query *q, struct fm_arena *arena,
+                               struct fm_error *err);
 void fm_plan_release(struct fm_plan *plan);
+
+/* step.c: the type of that name that takes `shape`, else any of that name, else NULL. */
+const struct fm_step_type *fm_step_find(const char *name, unsigned shape);
+/* The names of the steps, each once, in the order of the table; NULL behind the last. */
+const char *fm_step_name(size_t i);
+
+/* limit.c: sort and limit. */
+void *fm_sort_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
+enum fm_status fm_sort_run(struct fm_flow *flow, const struct fm_step *step,
+                           struct fm_error *err);
+void *fm_limit_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
+enum fm_status fm_limit_run(struct fm_flow *flow, const struct fm_step *step,
+                            struct fm_error *err);
+/* The column of the table that a scalar names, its first `skip` bytes left out; `what` for the
+ * message: "'per'". false: logged. */
+bool fm_pipe_column(struct fm_pipe *pipe, const struct fm_yaml_node *node, size_t skip,
+                    const char *what, size_t *col);
+
+/* ------------------------------------------------------------------- a run */
+
+/* The table that a step makes of rows: its header, and no rows yet. */
+struct fm_table *fm_flow_table(struct fm_flow *flow, const struct fm_step *step);
+/* A new table with the header of the one there is. */
+void fm_flow_like(const struct fm_flow *flow, const struct fm_step *step, struct fm_table *t);
+/* *t becomes the flow's table. */
+void fm_flow_replace(struct fm_flow *flow, struct fm_table *t);
+/* Warns once when a step has left no rows. */
+enum fm_status fm_flow_empty(struct fm_flow *flow, const struct fm_step *step,
+                             struct fm_error *err);
+
+/* source.c: the rows that a pipe starts from, with the event that it or the command line names. */
+enum fm_status fm_flow_open(struct fm_flow *flow, struct fm_store *store, struct fm_error *err);
 
 /* from.c: what the rows of a query are. */
 bool fm_from_find(const char *name, enum fm_from *from);
-enum fm_from fm_query_from(const struct fm_query *q);   /* samples when it says nothing known */
 /* A selection of the rows of a view (not samples). FM_CONFIG: there are none. */
 enum fm_status fm_from_select(struct fm_selection *sel, enum fm_from from,
                               struct fm_store *store, const struct fm_select_options *options,
                               struct fm_error *err);
 /* Sums the weight of parts by the row of their span. fm_map_release() in any case. */
 enum fm_status fm_from_parts(struct fm_store *store, struct fm_map *parts, struct fm_error *err);
-
-/* The value of `event:` in the query's first where step, or NULL. */
-const struct fm_yaml_node *fm_plan_event(const struct fm_query *q);
 
 #endif

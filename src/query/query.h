@@ -2,7 +2,9 @@
  * query.h - the query layer's inner interface: what the facade (foldmill.c) calls.
  *
  *   parse.c params.c        YAML -> struct fm_query: schema, parameters, positions     (lang.h)
- *   plan.c run.c filter.c   steps compiled, then run; the command line's filters       (plan.h)
+ *   plan.c run.c            pipes of steps compiled, then run                           (plan.h)
+ *   step.c limit.c          the table of steps: a step is a line there; sort and limit (plan.h)
+ *   source.c filter.c       the rows a pipe starts from; the command line's filters    (plan.h)
  *   operand.c predicate.c   names and predicates -> struct fm_operand, struct fm_pred  (pred.h)
  *   from.c                  views: spans, counters, instants as rows                   (plan.h)
  *   view.c rows.c           verdicts per frame, node and dictionary entry; rows        (pred.h)

@@ -74,6 +74,28 @@ uint32_t fm_table_add(struct fm_table *t)
     return row;
 }
 
+bool fm_table_widen(struct fm_table *t, const struct fm_schema *schema)
+{
+    size_t from = t->columns, old = t->column_cap;
+
+    t->schema = schema;
+    if (t->rows == 0)                  /* nothing stands in columns yet: the first row makes them */
+        return true;
+    fm_assert(schema->n >= from);
+    if (!fm_grow(t->mem, (void **)&t->cells, &t->column_cap, schema->n, sizeof *t->cells))
+        return false;
+    if (t->column_cap > old)
+        memset(t->cells + old, 0, (t->column_cap - old) * sizeof *t->cells);
+    t->columns = schema->n;
+    for (size_t c = from; c < schema->n; c++) {
+        if (!grow_column(t, c, t->rows))
+            return false;
+        for (size_t r = 0; r < t->rows; r++)
+            fm_table_null(t, (uint32_t)r, c);
+    }
+    return true;
+}
+
 void fm_table_null(struct fm_table *t, uint32_t row, size_t col)
 {
     struct fm_cells *cells = &t->cells[col];

@@ -53,6 +53,8 @@ void fm_table_init(struct fm_table *t, struct fm_mem *mem, struct fm_store *stor
 void fm_table_release(struct fm_table *t);
 /* A new row of nulls, visible and last; FM_NONE: no memory. */
 uint32_t fm_table_add(struct fm_table *t);
+/* The table has the columns of `schema` from now on: those it had, and new ones of nulls. */
+bool fm_table_widen(struct fm_table *t, const struct fm_schema *schema);
 void fm_table_int(struct fm_table *t, uint32_t row, size_t col, fm_i128 v);
 void fm_table_f64(struct fm_table *t, uint32_t row, size_t col, double v);
 void fm_table_id(struct fm_table *t, uint32_t row, size_t col, uint32_t id);

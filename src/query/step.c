@@ -1,0 +1,238 @@
+/*
+ * step.c - the table of steps, and those that are short enough to stand here.
+ *
+ *     NAME     takes            gives
+ *     where    rows or a table  the same      time     rows             rows
+ *     group    rows             a table       stack    rows             rows
+ *     sort limit compute check  a table -> a table
+ */
+#include "query/plan.h"
+
+#include "util/error.h"
+
+/* ------------------------------------------------------------------- where */
+
+static void *compile_where(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema)
+{
+    (void)schema;
+    return fm_pred_compile(&pipe->c, step->at->value,
+                           pipe->shape == FM_SHAPE_TABLE ? FM_SCOPE_TABLE : FM_SCOPE_ROWS);
+}
+
+static enum fm_status run_where(struct fm_flow *flow, const struct fm_step *step,
+                                struct fm_error *err)
+{
+    enum fm_status status = fm_rows_where(flow->c, &flow->sel, &flow->view, step->object, err);
+
+    flow->totals.known = false;
+    return status != FM_OK ? status : fm_flow_empty(flow, step, err);
+}
+
+static enum fm_status run_table_where(struct fm_flow *flow, const struct fm_step *step,
+                                      struct fm_error *err)
+{
+    (void)err;
+    fm_table_where(&flow->table, flow->c, step->object);
+    return FM_OK;
+}
+
+/* -------------------------------------------------------------------- time */
+
+static void *compile_time(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema)
+{
+    static const char *const known[] = { "range", "origin" };
+    struct fm_compile *c = &pipe->c;
+    const struct fm_yaml_node *node = step->at->value, *origin = NULL;
+    const struct fm_yaml_pair *clip;
+    struct fm_scalar s;
+
+    (void)schema;
+    if (node->type == FM_YAML_MAP) {
+        clip = fm_yaml_find(node, "clip");
+        if (clip != NULL) {
+            fm_yaml_error_key(fm_yaml_as(c->log, FM_YAML_PLACE), clip,
+                              "'clip' is not part of this version");
+            return NULL;
+        }
+        if (!fm_yaml_known(c->log, node, known, FM_COUNT(known), "key"))
+            return NULL;
+        origin = fm_yaml_get(node, "origin");
+        if (origin != NULL && !fm_yaml_is(origin, "start") && !fm_yaml_is(origin, "end")
+            && !fm_yaml_is(origin, "epoch")) {
+            fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), origin,
+                          "'origin' is start, end or epoch");
+            return NULL;
+        }
+        node = fm_yaml_get(node, "range");
+    }
+    if (node == NULL || node->type != FM_YAML_SCALAR) {
+        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), step->at->value,
+                      "'time' takes {range: A..B, origin: start|end|epoch}");
+        return NULL;
+    }
+    if (!fm_scalar_get(c->q, c->arena, c->log, node, &s))
+        return NULL;
+    return fm_range_compile(c, &s, origin == NULL ? NULL : origin->text);
+}
+
+static enum fm_status run_time(struct fm_flow *flow, const struct fm_step *step,
+                               struct fm_error *err)
+{
+    enum fm_status status = fm_range_run(flow->c, step->object, &flow->sel, &flow->view,
+                                         &flow->window.from, &flow->window.to, err);
+
+    flow->totals.known = false;
+    return status != FM_OK ? status : fm_flow_empty(flow, step, err);
+}
+
+/* ------------------------------------------------------------------- stack */
+
+struct edits {
+    struct fm_edit **edit;
+    size_t n;
+};
+
+static void *compile_stack(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema)
+{
+    struct fm_compile *c = &pipe->c;
+    const struct fm_yaml_node *node = step->at->value;
+    size_t n = node->type == FM_YAML_LIST ? node->n : 1;
+    struct edits *edits = fm_arena_alloc(c->arena, sizeof *edits);
+    bool ok = true;
+
+    (void)schema;
+    if (edits == NULL)
+        return NULL;
+    edits->edit = fm_arena_alloc(c->arena, (n + 1) * sizeof *edits->edit);
+    if (edits->edit == NULL)
+        return NULL;
+    for (size_t i = 0; i < n; i++) {
+        edits->edit[edits->n] =
+            fm_edit_compile(c, node->type == FM_YAML_LIST ? node->item[i] : node);
+        ok = edits->edit[edits->n++] != NULL && ok;
+    }
+    return ok ? edits : NULL;
+}
+
+static enum fm_status run_stack(struct fm_flow *flow, const struct fm_step *step,
+                                struct fm_error *err)
+{
+    const struct edits *edits = step->object;
+
+    for (size_t i = 0; i < edits->n; i++) {
+        enum fm_status status;
+        uint64_t rows;
+        bool dropped;
+        if (fm_edit_drops(edits->edit[i]) && !flow->totals.known) {
+            status = fm_rows_sum(flow->c, &flow->sel, &flow->view, &rows, err);
+            if (status != FM_OK)
+                return status;
+            flow->totals.selected = (fm_i128)flow->sel.weight;
+            flow->totals.known = true;
+        }
+        status = fm_edit_run(flow->c, edits->edit[i], &flow->sel, &flow->view, &dropped, err);
+        if (status == FM_OK && dropped)
+            status = fm_flow_empty(flow, step, err);
+        if (status != FM_OK)
+            return status;
+    }
+    return FM_OK;
+}
+
+/* ------------------------------------------------------------------- group */
+
+static void *compile_group(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema)
+{
+    return fm_group_compile(&pipe->c, step->at->value, schema);
+}
+
+static enum fm_status run_group(struct fm_flow *flow, const struct fm_step *step,
+                                struct fm_error *err)
+{
+    struct fm_table *t = fm_flow_table(flow, step);
+    int64_t start = 0, end = 0, from, to;
+    enum fm_status status;
+
+    if (fm_store_start(flow->sel.store, &start, &end)) {
+        from = FM_MAX(flow->window.from, 0);
+        to = FM_MIN(flow->window.to, end - start);
+        flow->totals.window = to > from ? (double)(to - from) / 1e9 : 0;
+    }
+    status = fm_group_run(flow->c, step->object, &flow->sel, &flow->view, &flow->totals, t, err);
+    t->samples = flow->totals.samples;
+    t->selected = flow->totals.selected;
+    return status;
+}
+
+/* ---------------------------------------------------------- compute, check */
+
+static void *compile_compute(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema)
+{
+    return fm_compute_compile(&pipe->c, step->at->value, schema);
+}
+
+static enum fm_status run_compute(struct fm_flow *flow, const struct fm_step *step,
+                                  struct fm_error *err)
+{
+    return fm_table_widen(&flow->table, step->schema)
+                   && fm_compute_run(flow->c, step->object, &flow->table)
+               ? FM_OK : fm_error_nomem(err);
+}
+
+static void *compile_check(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema)
+{
+    (void)schema;
+    return fm_check_compile(&pipe->c, step->at->value);
+}
+
+static enum fm_status run_check(struct fm_flow *flow, const struct fm_step *step,
+                                struct fm_error *err)
+{
+    enum fm_status status = fm_check_run(flow->c, step->object, &flow->table, err);
+
+    flow->failed |= status == FM_GATE;
+    return status == FM_GATE ? FM_OK : status;
+}
+
+/* --------------------------------------------------------------- the table */
+
+#define ROWS FM_SHAPE_ROWS
+#define TABLE FM_SHAPE_TABLE
+#define SAME FM_SHAPE_SAME
+
+static const struct fm_step_type type[] = {
+    { "where", ROWS, SAME, compile_where, run_where },
+    { "where", TABLE, SAME, compile_where, run_table_where },
+    { "time", ROWS, SAME, compile_time, run_time },
+    { "stack", ROWS, SAME, compile_stack, run_stack },
+    { "group", ROWS, TABLE, compile_group, run_group },
+    { "compute", TABLE, SAME, compile_compute, run_compute },
+    { "sort", TABLE, SAME, fm_sort_compile, fm_sort_run },
+    { "limit", TABLE, SAME, fm_limit_compile, fm_limit_run },
+    { "check", TABLE, SAME, compile_check, run_check }
+};
+
+const struct fm_step_type *fm_step_find(const char *name, unsigned shape)
+{
+    const struct fm_step_type *found = NULL;
+
+    for (size_t i = 0; i < FM_COUNT(type); i++) {
+        if (strcmp(type[i].name, name) != 0)
+            continue;
+        if (type[i].takes & shape)
+            return &type[i];
+        found = &type[i];
+    }
+    return found;
+}
+
+const char *fm_step_name(size_t i)
+{
+    for (size_t k = 0; k < FM_COUNT(type); k++) {
+        if (k > 0 && strcmp(type[k].name, type[k - 1].name) == 0)
+            continue;
+        if (i-- == 0)
+            return type[k].name;
+    }
+    return NULL;
+}
