@@ -99,6 +99,7 @@ static uint32_t row_value(struct fm_grouping *x, size_t k, uint32_t place)
     const struct fm_key *key = &x->g->key[k];
     struct fm_value value;
     uint64_t lane;
+    uint32_t path;
 
     if (key->kind == FM_KEY_EXPR) {
         value = fm_reader_eval(&x->r, key->expr, place);
@@ -112,6 +113,10 @@ static uint32_t row_value(struct fm_grouping *x, size_t k, uint32_t place)
     case FM_TYPE_THREAD:
         lane = fm_store_thread_name(x->v->store, (fm_thread)lane, false, 0);
         return lane == 0 ? FM_NONE : (uint32_t)lane;     /* a thread without a name */
+    case FM_TYPE_STACK:
+        if (!fm_linked_path(x->v->store, x->c->arena, x->paths, &x->linked, (fm_node)lane, &path))
+            return x->oom = true, FM_NONE;
+        return path == 0 ? FM_NONE : path;
     default:
         return lane_id(x, k, lane);
     }
@@ -147,7 +152,7 @@ static bool make_paths(struct fm_grouping *x, struct fm_paths *paths)
     const struct fm_view *v = x->v;
 
     x->path = fm_arena_alloc(x->c->arena, (v->nodes + 1) * sizeof *x->path);
-    if (x->path == NULL || !fm_trie_init(&paths->trie, x->mem))
+    if (x->path == NULL)
         return false;
     for (size_t n = 1; n < v->nodes; n++) {
         x->path[n] = fm_trie_child(&paths->trie, x->path[v->node[n].parent],
@@ -661,8 +666,11 @@ static enum fm_status make_groups(struct fm_grouping *x, struct fm_table *t, str
     enum fm_status status;
     bool ok = true;
 
+    x->paths = &t->paths;
     for (size_t k = 0; k < x->g->keys && ok; k++) {
-        if (x->g->key[k].kind == FM_KEY_PATH && x->path == NULL)
+        if (t->schema->column[k].type == FM_CELL_PATH && t->paths.trie.n == 0)
+            ok = fm_trie_init(&t->paths.trie, x->mem);
+        if (ok && x->g->key[k].kind == FM_KEY_PATH && x->path == NULL)
             ok = make_paths(x, &t->paths);
         else if (x->g->key[k].kind == FM_KEY_ROOT)
             ok = fm_view_top(x->v);

@@ -60,6 +60,8 @@ struct fm_grouping {
     struct fm_tuples tuples, frame_tuples;
     struct fm_key_values *key;
     uint32_t *path;              /* node -> path */
+    struct fm_paths *paths;      /* where they are */
+    struct fm_node_paths linked; /* the same for stacks of linked rows */
     struct fm_pair *pair;
     size_t pairs, pair_cap;
     struct fm_map pair_map;

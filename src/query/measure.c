@@ -78,12 +78,13 @@ static bool name_key(struct context *x, struct fm_key *key, const struct fm_yaml
         return frame_key(x, key, key->full, at);
     key->kind = FM_KEY_ROW;
     k = fm_operand_find(c, FM_SCOPE_ROWS, key->full, strlen(key->full));
-    if (k == FM_NONE && fm_operand_is_linked(key->full)) {
-        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_PLACE), at,
-                      "columns of linked rows ('%s') are not part of this version", key->full);
-    } else if (k == FM_NONE && !c->arena->oom) {
-        size_t n;
+    if (k == FM_NONE && !c->arena->oom) {
+        size_t n, skip;
         const char *const *list = fm_operand_names(c, FM_SCOPE_ROWS, &n);
+        if (fm_operand_via(key->full, strlen(key->full), &skip) != 0) {
+            fm_operand_unlinked(c, at, NULL, key->full);
+            return false;
+        }
         if (list != NULL)
             fm_yaml_unknown(c->log, at, "column", key->full, list, n);
         fm_yaml_note(c->log, "frame keys are path, any.function, leaf.module, root.file ...");
@@ -506,6 +507,8 @@ static enum fm_cell_type key_cell(const struct context *x, const struct fm_key *
         return FM_CELL_PATH;
     if (key->kind == FM_KEY_EXPR)
         return fm_expr_cell(x->c, NULL, key->expr);
+    if (key->kind == FM_KEY_ROW && key->operand->type == FM_TYPE_STACK)
+        return FM_CELL_PATH;
     return fm_type_cell(key->kind == FM_KEY_ROW ? key->operand->type : fm_attr_type(key->attr));
 }
 

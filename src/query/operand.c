@@ -6,6 +6,11 @@
  * and the outermost frame. In a table (after `group`) names are its columns. Without a store (a
  * check) a name that is none of the built-in ones may be a label: FM_AT_LATER. self_dur, the last
  * of the names, is there for spans only.
+ *
+ * waker.X, launch.X, parent.X and link.X are X of the row, stack or thread that a link of that kind
+ * (of any kind) leads to; there X may also be `path`. Rows of `from: launches` are pairs of a call
+ * and what it launched: columns and frames are the call's (launch.X says the same), labels are
+ * those of what was launched, and link.X is X of that.
  */
 #include "query/pred.h"
 
@@ -19,7 +24,13 @@ static const char *const row_name[] = {
     "root.kind", "root.raw", "self_dur"
 };
 
-static const char *const later_prefix[] = { "waker.", "launch.", "parent.", "link." };
+static const struct {
+    const char *prefix;
+    uint8_t via;
+} link_prefix[] = {
+    { "waker.", FM_VIA(FM_LINK_WAKER) }, { "launch.", FM_VIA(FM_LINK_LAUNCH) },
+    { "parent.", FM_VIA(FM_LINK_PARENT) }, { "link.", FM_VIA_ANY }
+};
 
 static bool starts(const char *s, size_t n, const char *prefix, size_t *len)
 {
@@ -117,37 +128,44 @@ static bool builtin(struct fm_compile *c, const char *name, struct fm_operand *o
     return true;
 }
 
-bool fm_operand_is_linked(const char *name)
+uint8_t fm_operand_via(const char *name, size_t n, size_t *skip)
 {
-    size_t skip;
-
-    for (size_t i = 0; i < FM_COUNT(later_prefix); i++) {
-        if (starts(name, strlen(name), later_prefix[i], &skip))
-            return true;
+    for (size_t i = 0; i < FM_COUNT(link_prefix); i++) {
+        if (starts(name, n, link_prefix[i].prefix, skip))
+            return link_prefix[i].via;
     }
-    return false;
+    *skip = 0;
+    return 0;
 }
 
-static bool of_rows(struct fm_compile *c, const char *name, size_t n, struct fm_operand *o)
+void fm_operand_unlinked(struct fm_compile *c, const struct fm_yaml_node *at,
+                         const struct fm_yaml_pair *key, const char *name)
+{
+    struct fm_yaml_log *log = fm_yaml_as(c->log, FM_YAML_UNKNOWN);
+
+    if (key != NULL)
+        fm_yaml_error_key(log, key, "unknown column '%s'", name);
+    else
+        fm_yaml_error(log, at, "unknown column '%s'", name);
+    fm_yaml_note(c->log, "of linked rows there are columns, labels, path, leaf.X and root.X");
+}
+
+static bool of_frame(const char *name, size_t n, struct fm_operand *o)
 {
     enum fm_attr attr;
     size_t skip;
     bool leaf = starts(name, n, "leaf.", &skip);
 
-    if (leaf || starts(name, n, "root.", &skip)) {
-        if (!fm_attr_find(name + skip, n - skip, &attr))
-            return false;
-        *o = (struct fm_operand){ .place = leaf ? FM_AT_LEAF : FM_AT_ROOT, .id = attr,
-                                  .type = fm_attr_type(attr) };
-        return true;
-    }
-    if (fm_operand_is_linked(name))
+    if ((!leaf && !starts(name, n, "root.", &skip))
+        || !fm_attr_find(name + skip, n - skip, &attr))
         return false;
-    if (!starts(name, n, "label.", &skip) && !starts(name, n, "arg.", &skip)
-        && !starts(name, n, "args.", &skip) && builtin(c, name, o))
-        return true;
-    if (same(name, n, "stack") || same(name, n, "path"))
-        return false;
+    *o = (struct fm_operand){ .place = leaf ? FM_AT_LEAF : FM_AT_ROOT, .id = attr,
+                              .type = fm_attr_type(attr) };
+    return true;
+}
+
+static bool of_label(struct fm_compile *c, const char *name, struct fm_operand *o)
+{
     if (c->store == NULL) {
         *o = (struct fm_operand){ .place = FM_AT_LATER, .type = FM_TYPE_STRING, .untyped = true };
         return true;
@@ -158,6 +176,67 @@ static bool of_rows(struct fm_compile *c, const char *name, size_t n, struct fm_
     o->place = FM_AT_COLUMN;
     o->type = fm_store_column_info(c->store, o->id)->type;
     o->unit = type_unit(o->type);
+    return true;
+}
+
+/* What was launched: the label of that name, else the name of the row. */
+static void of_kernel(struct fm_compile *c, struct fm_operand *o)
+{
+    if (c->store == NULL || fm_store_column_find(c->store, "label.kernel") == FM_NONE)
+        *o = (struct fm_operand){ .place = FM_AT_COLUMN, .id = FM_COL_NAME,
+                                  .type = FM_TYPE_STRING };
+    else
+        (void)of_label(c, "label.kernel", o);
+}
+
+/* A name of the row at hand, or with `via` of a linked one. */
+static bool of_one(struct fm_compile *c, const char *name, size_t n, uint8_t via,
+                   struct fm_operand *o)
+{
+    size_t skip;
+
+    if (starts(name, n, "leaf.", &skip) || starts(name, n, "root.", &skip))
+        return of_frame(name, n, o);
+    if (!starts(name, n, "label.", &skip) && !starts(name, n, "arg.", &skip)
+        && !starts(name, n, "args.", &skip) && builtin(c, name, o)) {
+        if (via != 0 && o->place == FM_AT_WEIGHT)
+            *o = (struct fm_operand){ .place = FM_AT_COLUMN, .id = FM_COL_WEIGHT,
+                                      .type = FM_TYPE_U64 };
+        return via == 0 || o->place != FM_AT_SELF;
+    }
+    if (via != 0 && same(name, n, "path")) {
+        *o = (struct fm_operand){ .place = FM_AT_PATH, .type = FM_TYPE_STACK };
+        return true;
+    }
+    if (same(name, n, "stack") || same(name, n, "path"))
+        return false;
+    return of_label(c, name, o);
+}
+
+static bool of_rows(struct fm_compile *c, const char *name, size_t n, struct fm_operand *o)
+{
+    bool launches = c->from == FM_FROM_LAUNCHES;
+    size_t skip;
+    uint8_t via = fm_operand_via(name, n, &skip);
+
+    if (launches && via == FM_VIA_ANY)
+        via = 0;                       /* the row of the store is what was launched */
+    else if (launches && via == 0 && same(name, n, "kernel"))
+        return of_kernel(c, o), true;
+    else if (launches && via == 0) {
+        struct fm_operand own = { .unit = "" };
+        if (!of_one(c, name, n, FM_VIA(FM_LINK_LAUNCH), &own))
+            return false;
+        if (own.place == FM_AT_LATER || (own.place == FM_AT_COLUMN && own.id >= FM_COL_LABELS)
+            || same(name, n, "weight") || same(name, n, "count"))
+            return of_one(c, name, n, 0, o);
+        *o = own;
+        o->via = FM_VIA(FM_LINK_LAUNCH);
+        return true;
+    }
+    if (!of_one(c, name + skip, n - skip, skip > 0 ? FM_VIA_ANY : 0, o))
+        return false;
+    o->via = o->place == FM_AT_LATER ? 0 : via;
     return true;
 }
 

@@ -170,8 +170,8 @@ static void make_columns(struct fm_pipe *pipe)
 
 static void make_from(struct fm_pipe *pipe)
 {
-    static const char *const later[] = { "offcpu", "wakeups", "runq",
-                                         "launches", "threads", "frames", "inputs" };
+    static const char *const later[] = { "threads", "frames", "inputs" };
+    enum fm_from known;
     const struct fm_yaml_node *from = pipe->from;
     struct fm_yaml_log *log = pipe->c.log;
 
@@ -182,8 +182,10 @@ static void make_from(struct fm_pipe *pipe)
                       "'from' that is no plain name is not part of this version");
         return;
     }
-    if (fm_from_find(from->text, &pipe->c.from))
+    if (fm_from_find(from->text, &known) && known < FM_FROM_THREADS) {
+        pipe->c.from = known;
         return;
+    }
     for (size_t i = 0; i < FM_COUNT(later); i++) {
         if (fm_yaml_is(from, later[i])) {
             fm_yaml_error(fm_yaml_as(log, FM_YAML_PLACE), from,
@@ -192,7 +194,8 @@ static void make_from(struct fm_pipe *pipe)
         }
     }
     fm_yaml_error(fm_yaml_as(log, FM_YAML_UNKNOWN), from,
-                  "'from: %s' is unknown; it is samples, spans, counters or instants", from->text);
+                  "'from: %s' is unknown; it is samples, spans, counters, instants, offcpu, "
+                  "wakeups, runq or launches", from->text);
 }
 
 /* ------------------------------------------------------------------- pipes */
@@ -214,11 +217,7 @@ static enum fm_status open_flow(struct fm_pipe *pipe, struct fm_error *err)
     c->store = flow->sel.store;
     c->unit = fm_store_str(c->store, flow->sel.unit, NULL);
     c->event = fm_store_str(c->store, flow->sel.event_name, NULL);
-    if (c->from == FM_FROM_SPANS) {
-        flow->view.parts = &flow->parts;
-        status = fm_from_parts(c->store, &flow->parts, err);
-    }
-    return status == FM_OK ? fm_view_init(&flow->view, &flow->sel, c->arena, err) : status;
+    return fm_from_view(flow, err);
 }
 
 static enum fm_status compile_pipe(struct fm_pipe *pipe, struct fm_error *err)

@@ -135,11 +135,11 @@ enum fm_status fm_flow_open(struct fm_flow *flow, struct fm_store *store, struct
 
 /* from.c: what the rows of a query are. */
 bool fm_from_find(const char *name, enum fm_from *from);
+const char *fm_from_text(enum fm_from from);
+/* The stacks that the rows of a selected view have, and the parts of spans: flow->view. */
+enum fm_status fm_from_view(struct fm_flow *flow, struct fm_error *err);
 /* A selection of the rows of a view (not samples). FM_CONFIG: there are none. */
 enum fm_status fm_from_select(struct fm_selection *sel, enum fm_from from,
                               struct fm_store *store, const struct fm_select_options *options,
                               struct fm_error *err);
-/* Sums the weight of parts by the row of their span. fm_map_release() in any case. */
-enum fm_status fm_from_parts(struct fm_store *store, struct fm_map *parts, struct fm_error *err);
-
 #endif

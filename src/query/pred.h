@@ -32,9 +32,13 @@ bool fm_attr_find(const char *name, size_t n, enum fm_attr *attr);
 const char *fm_attr_text(enum fm_attr attr);
 enum fm_type fm_attr_type(enum fm_attr attr);
 
-/* Where rows come from: from.c. */
-enum fm_from { FM_FROM_SAMPLES, FM_FROM_SPANS, FM_FROM_COUNTERS, FM_FROM_INSTANTS };
-#define FM_FROMS 4
+/* Where rows come from: from.c. The last three are tables from the start: tables.c. */
+enum fm_from {
+    FM_FROM_SAMPLES, FM_FROM_SPANS, FM_FROM_COUNTERS, FM_FROM_INSTANTS, FM_FROM_OFFCPU,
+    FM_FROM_WAKEUPS, FM_FROM_RUNQ, FM_FROM_LAUNCHES, FM_FROM_THREADS, FM_FROM_FRAMES,
+    FM_FROM_INPUTS
+};
+#define FM_FROMS 11
 
 /* The stacks that rows have now: the store's tree, or an edit of it. Node 0 is "no frames". */
 struct fm_view {
@@ -80,11 +84,17 @@ enum fm_place {
     FM_AT_ROOT,      /* of the outermost frame */
     FM_AT_FRAME,     /* of the frame at hand (frame predicates) */
     FM_AT_NODE,      /* verdict of a stack predicate */
+    FM_AT_PATH,      /* the whole stack, as an append id: of linked rows */
     FM_AT_TABLE,     /* column of a result table, id = its number */
     FM_AT_LATER      /* a label, known when there is a store */
 };
 
+/* By which link a row is reached: 0 = the row itself, 1 + enum fm_link_kind, or any link. */
+#define FM_VIA(kind) ((uint8_t)(1 + (kind)))
+#define FM_VIA_ANY FM_VIA(FM_LINK_PARENT + 1)
+
 struct fm_pred;
+struct fm_linked;
 
 struct fm_operand {
     enum fm_place place;
@@ -94,6 +104,8 @@ struct fm_operand {
     const char *unit;
     const char *name;
     struct fm_pred *pred;       /* FM_AT_NODE */
+    uint8_t via;                /* FM_VIA() of a linked row */
+    struct fm_linked *linked;   /* its values: linked.c, filled by fm_reader_need() */
     int slot;                   /* column of the reader it is bound to */
 };
 
@@ -140,6 +152,7 @@ struct fm_compile {
     size_t operands, operand_cap;
     struct fm_pattern **pattern;
     size_t patterns, pattern_cap;
+    struct fm_link_rows *link_rows[FM_VIA_ANY + 1];
 };
 
 void fm_compile_release(struct fm_compile *c);
@@ -148,8 +161,11 @@ enum fm_scope { FM_SCOPE_ROWS, FM_SCOPE_FRAMES, FM_SCOPE_TABLE };
 
 /* Resolves a name in a scope and gives the operand's index; FM_NONE: unknown (not logged). */
 uint32_t fm_operand_find(struct fm_compile *c, enum fm_scope scope, const char *name, size_t n);
-/* waker.X, launch.X …: columns of linked rows, which are not there yet. */
-bool fm_operand_is_linked(const char *name);
+/* waker.X, launch.X …: how the row is reached, *skip bytes of the name; 0: it is no such name. */
+uint8_t fm_operand_via(const char *name, size_t n, size_t *skip);
+/* Logs that linked rows have no such column: at a node, or at a key. */
+void fm_operand_unlinked(struct fm_compile *c, const struct fm_yaml_node *at,
+                         const struct fm_yaml_pair *key, const char *name);
 /* Names for "did you mean": NULL-free list of *n. */
 const char *const *fm_operand_names(struct fm_compile *c, enum fm_scope scope, size_t *n);
 /* An expression over the scope's names; REF and stack.has() nodes hold operand indexes. */
@@ -220,8 +236,14 @@ uint8_t *fm_pred_frames(struct fm_compile *c, struct fm_pred *p, const struct fm
 bool fm_pred_nodes(struct fm_compile *c, struct fm_pred *p, const struct fm_view *v);
 bool fm_operand_nodes(struct fm_compile *c, const struct fm_view *v);
 
-/* A lane as a value of an expression. */
-struct fm_value fm_lane_value(const struct fm_store *store, enum fm_type type, uint64_t lane);
+/* A lane as a value of an expression; a stack is its path as text, "main;work;malloc". */
+struct fm_value fm_lane_value(struct fm_store *store, enum fm_type type, uint64_t lane);
+
+/* linked.c: columns of linked rows. Fills o->linked once; false: no memory. */
+bool fm_linked_fill(struct fm_compile *c, struct fm_operand *o);
+bool fm_linked_lane(const struct fm_linked *linked, uint64_t row, uint64_t *lane);
+/* The text of a frame of the store, as in paths. FM_NONE: no memory. */
+fm_str fm_linked_label(struct fm_store *store, fm_frame frame);
 
 /* -------------------------------------------------------------------- rows */
 

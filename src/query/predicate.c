@@ -202,19 +202,22 @@ static struct fm_pred *number_test(struct fm_compile *c, struct fm_operand *o,
 
 static bool is_text(const struct fm_operand *o)
 {
-    return o->type == FM_TYPE_STRING;
+    return o->type == FM_TYPE_STRING || o->type == FM_TYPE_STACK;
 }
 
 /* A thread is met by its name, or by its tid when the value is a number. */
 static struct fm_pred *thread_test(struct fm_compile *c, struct fm_operand *o,
                                    const struct fm_scalar *s)
 {
+    const char *dot = strrchr(o->name, '.'), *name = "tid";
     uint64_t tid;
     uint32_t k;
 
     if (!fm_text_u64(s->text, s->n, &tid))
         return text_test(c, o, s, false);
-    k = fm_operand_find(c, FM_SCOPE_ROWS, "tid", 3);
+    if (dot != NULL)                   /* waker.thread: waker.tid */
+        name = fm_arena_printf(c->arena, "%.*s.tid", (int)(dot - o->name), o->name);
+    k = name == NULL ? FM_NONE : fm_operand_find(c, FM_SCOPE_ROWS, name, strlen(name));
     return k == FM_NONE ? NULL : number_test(c, c->operand[k], s);
 }
 
@@ -433,13 +436,12 @@ static void unknown_column(struct fm_compile *c, const struct fm_yaml_pair *pair
                            enum fm_scope scope)
 {
     static const char *const what[] = { "column", "frame attribute", "column" };
-    size_t n;
+    size_t n, skip;
     const char *const *list = fm_operand_names(c, scope, &n);
     const char *near = list == NULL ? NULL : fm_text_nearest(pair->key, list, n);
 
-    if (scope == FM_SCOPE_ROWS && fm_operand_is_linked(pair->key)) {
-        fm_yaml_error_key(fm_yaml_as(c->log, FM_YAML_PLACE), pair,
-                          "columns of linked rows ('%s') are not part of this version", pair->key);
+    if (scope == FM_SCOPE_ROWS && fm_operand_via(pair->key, strlen(pair->key), &skip) != 0) {
+        fm_operand_unlinked(c, NULL, pair, pair->key);
         return;
     }
     fm_yaml_error_key(fm_yaml_as(c->log, FM_YAML_UNKNOWN),

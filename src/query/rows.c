@@ -10,10 +10,46 @@
 #include "query/pred.h"
 
 #include "util/error.h"
+#include "util/out.h"
 
 /* ------------------------------------------------------------------- tests */
 
-struct fm_value fm_lane_value(const struct fm_store *store, enum fm_type type, uint64_t lane)
+/* "main;work;malloc": the path of a stack, as text. */
+static struct fm_value path_value(struct fm_store *store, fm_node stack)
+{
+    const struct fm_tree_node *node = fm_store_tree(store);
+    uint32_t at = fm_store_tree_node(store, stack), depth = node[at].depth;
+    struct fm_mem *mem = &fm_store_ctx(store)->mem;
+    uint32_t *frame = fm_mem_alloc(mem, ((size_t)depth + 1) * sizeof *frame);
+    fm_str id = FM_NONE;
+    struct fm_out out;
+    const char *s;
+    size_t n;
+
+    if (frame == NULL || fm_out_init(&out, mem, NULL) != FM_OK) {
+        fm_mem_free(mem, frame, frame == NULL ? 0 : ((size_t)depth + 1) * sizeof *frame);
+        return fm_value_null();
+    }
+    for (uint32_t up = at, i = depth; up != 0; up = node[up].parent)
+        frame[--i] = node[up].frame;
+    for (uint32_t i = 0; i < depth; i++) {
+        fm_str label = fm_linked_label(store, frame[i]);
+        if (i > 0)
+            fm_out_char(&out, ';');
+        if (label != FM_NONE)
+            fm_out_text(&out, fm_store_str(store, label, NULL));
+    }
+    if (out.status == FM_OK)
+        id = fm_store_str_add(store, out.buf, out.n);
+    fm_out_release(&out);
+    fm_mem_free(mem, frame, ((size_t)depth + 1) * sizeof *frame);
+    if (id == FM_NONE || depth == 0)
+        return fm_value_null();
+    s = fm_store_str(store, id, &n);
+    return fm_value_text(s, n);
+}
+
+struct fm_value fm_lane_value(struct fm_store *store, enum fm_type type, uint64_t lane)
 {
     const char *s;
     size_t n;
@@ -34,7 +70,7 @@ struct fm_value fm_lane_value(const struct fm_store *store, enum fm_type type, u
         s = fm_store_str(store, fm_store_thread_name(store, (fm_thread)lane, false, 0), &n);
         return fm_value_text(s, n);
     case FM_TYPE_STACK:
-        return fm_value_null();
+        return path_value(store, (fm_node)lane);
     default:
         return fm_value_u64(lane);
     }
@@ -189,6 +225,10 @@ void fm_reader_need_weight(struct fm_reader *r)
 
 void fm_reader_need(struct fm_reader *r, struct fm_operand *o)
 {
+    if (o->via != 0) {
+        r->c->arena->oom |= !fm_linked_fill(r->c, o);
+        return;
+    }
     switch (o->place) {
     case FM_AT_COLUMN:
         o->slot = need(r, o->id);
@@ -346,6 +386,8 @@ bool fm_reader_lane(const struct fm_reader *r, const struct fm_operand *o, uint3
 {
     uint32_t node;
 
+    if (o->via != 0)
+        return fm_linked_lane(o->linked, r->scan.first_row + place, lane);
     switch (o->place) {
     case FM_AT_COLUMN:
         return stored(r, o, place, lane);
@@ -507,7 +549,7 @@ static bool segment_out(const struct fm_pred *p, const struct fm_view *v, size_t
         }
         return false;
     }
-    if (p->op != FM_PRED_TEST || p->operand->place != FM_AT_COLUMN
+    if (p->op != FM_PRED_TEST || p->operand->place != FM_AT_COLUMN || p->operand->via != 0
         || p->operand->id == FM_COL_COUNT || p->operand->id == FM_COL_VALUE)
         return false;
     if (fm_store_segment_empty(v->store, segment, p->operand->id, &min, &max))

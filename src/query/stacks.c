@@ -142,7 +142,9 @@ static uint32_t weave_row(struct weaver *w, struct fm_pseudo_labels *labels,
     for (size_t k = 0; k < prepends && at != UINT32_MAX; k++)
         at = pseudo_child(w, at, fm_pseudo_label(labels, scan, k, place));
     if (at != UINT32_MAX)
-        at = copy_stack(w, at, fm_view_node(w->v, tree));
+        at = copy_stack(w, at, w->v->of_row != NULL
+                                   ? w->v->of_row[scan->first_row + place]
+                                   : fm_view_node(w->v, tree));
     for (size_t k = prepends; k < labels->n && at != UINT32_MAX; k++)
         at = pseudo_child(w, at, fm_pseudo_label(labels, scan, k, place));
     return at;

@@ -22,6 +22,16 @@ struct fm_paths {
     size_t ranks;
 };
 
+/* Paths of nodes of the store's tree, 0 = not yet: for linked stacks. */
+struct fm_node_paths {
+    uint32_t *path, *chain;
+};
+
+/* linked.c: the path of a stack of the store (0 = no frames), found or made; paths->trie is
+ * there. false: no memory. */
+bool fm_linked_path(struct fm_store *store, struct fm_arena *arena, struct fm_paths *paths,
+                    struct fm_node_paths *known, fm_node stack, uint32_t *path);
+
 struct fm_cells {
     fm_i128 *i;                  /* INT, BOOL, ADDRESS */
     double *f;                   /* F64 */

@@ -76,17 +76,17 @@ static const struct {
       "q.yaml:3:1: error: 'let' is not part of this version [FM109]\n"
       "    3 | let: {}\n"
       "      | ^~~\n" },
-    { H "from: wakeups\n"
+    { H "from: threads\n"
         "steps:\n"
         "  - group: {by: [any.function], measures: [self]}\n",
-      "q.yaml:3:7: error: 'from: wakeups' is not part of this version [FM109]\n"
-      "    3 | from: wakeups\n"
+      "q.yaml:3:7: error: 'from: threads' is not part of this version [FM109]\n"
+      "    3 | from: threads\n"
       "      |       ^~~~~~~\n" },
     { H "from: sample\n"
         "steps:\n"
         "  - group: {by: [any.function], measures: [self]}\n",
       "q.yaml:3:7: error: 'from: sample' is unknown; it is samples, spans, "
-      "counters or instants [FM102]\n"
+      "counters, instants, offcpu, wakeups, runq or launches [FM102]\n"
       "    3 | from: sample\n"
       "      |       ^~~~~~\n" },
     { H "steps:\n"
@@ -424,18 +424,18 @@ static const struct {
       "root.address root.kind root.raw class\n"
       "note: frame keys are path, any.function, leaf.module, root.file ...\n" },
     { H "steps:\n"
-        "  - group: {by: [waker.thread], measures: [self]}\n",
-      "q.yaml:4:18: error: columns of linked rows ('waker.thread') are not part of this version "
-      "[FM109]\n"
-      "    4 |   - group: {by: [waker.thread], measures: [self]}\n"
-      "      |                  ^~~~~~~~~~~~\n" },
+        "  - group: {by: [waker.thred], measures: [self]}\n",
+      "q.yaml:4:18: error: unknown column 'waker.thred' [FM102]\n"
+      "    4 |   - group: {by: [waker.thred], measures: [self]}\n"
+      "      |                  ^~~~~~~~~~~\n"
+      "note: of linked rows there are columns, labels, path, leaf.X and root.X\n" },
     { H "steps:\n"
-        "  - where: {waker.comm: x}\n"
+        "  - where: {waker.con: x}\n"
         "  - group: {by: [any.function], measures: [self]}\n",
-      "q.yaml:4:13: error: columns of linked rows ('waker.comm') are not part of this version "
-      "[FM109]\n"
-      "    4 |   - where: {waker.comm: x}\n"
-      "      |             ^~~~~~~~~~\n" },
+      "q.yaml:4:13: error: unknown column 'waker.con' [FM102]\n"
+      "    4 |   - where: {waker.con: x}\n"
+      "      |             ^~~~~~~~~\n"
+      "note: of linked rows there are columns, labels, path, leaf.X and root.X\n" },
     { H "steps:\n"
         "  - where: {event: cycle}\n"
         "  - group: {by: [any.function], measures: [self]}\n",

@@ -1,0 +1,239 @@
+/*
+ * Rows of other sources: off-CPU, wakeups, run queues, launches; columns of linked rows. Figures
+ * are worked out by hand.
+ */
+#include "query_help.h"
+
+#include <check.h>
+#include <stdio.h>
+
+static struct fm_ctx *ctx;
+
+static void setup(void)
+{
+    ctx = fm_ctx_new();
+    ck_assert_ptr_nonnull(ctx);
+}
+
+static void teardown(void)
+{
+    ck_assert_uint_eq(atomic_load(&ctx->mem.used), 0);
+    fm_ctx_free(ctx);
+}
+
+static const char *run(struct fm_store *store, const char *from, const char *steps)
+{
+    static char text[4096];
+
+    snprintf(text, sizeof text, "foldmill-query: 1\nname: q\nfrom: %s\nsteps:\n%s", from, steps);
+    return query_run(ctx, store, text, NULL, "csv");
+}
+
+static void gives(struct fm_store *store, const char *from, const char *steps, const char *want)
+{
+    const char *got = run(store, from, steps);
+
+    ck_assert_msg(got != NULL, "%s%s", query_error(), query_messages());
+    ck_assert_str_eq(got, want);
+}
+
+static void fails(struct fm_store *store, const char *from, const char *steps, const char *error)
+{
+    ck_assert_ptr_null(run(store, from, steps));
+    ck_assert_int_eq(query_status(), FM_CONFIG);
+    ck_assert_msg(strstr(query_error(), error) != NULL || strstr(query_messages(), error) != NULL,
+                  "%s%s", query_error(), query_messages());
+}
+
+/*
+ * Thread web (101) sleeps three times. Thread worker (201) wakes it at 100; of the second sleep
+ * only the waker's thread (301, irq) and stack are known; nobody woke it from the third.
+ */
+static const char *const sched[] = {
+    "run;wake 1 event=sched_waking:count ts=100 tid=201 thread=worker cpu=1",            /* 0 */
+    "main;lock 60 event=offcpu:ns:state ts=50 dur=60 tid=101 thread=web s.state=S",       /* 1 */
+    "main;sleep 30 event=offcpu:ns:state ts=200 dur=30 tid=101 s.state=D",                /* 2 */
+    "main;lock 10 event=offcpu:ns:state ts=300 dur=10 tid=101 s.state=R",                 /* 3 */
+    "main;lock 1 event=wakeups:count:instant ts=100 tid=101",                             /* 4 */
+    "main;lock 10 event=runq:ns:state ts=100 dur=10 tid=101",                             /* 5 */
+    "main;work 7 event=cpu:ns ts=20 tid=101",                                             /* 6 */
+    "main;work 5 event=io:ns:async ts=20 dur=5 tid=101 name=io",                          /* 7 */
+    "- 1 event=mark:count:instant ts=30 tid=101 name=mark",                               /* 8 */
+};
+
+static fm_frame named(struct fm_builder *b, const char *name)
+{
+    struct fm_frame_row row = { .module = FM_NONE, .address = UINT64_MAX,
+                                .kind = FM_FRAME_USER };
+
+    row.function = fm_builder_str(b, name, strlen(name));
+    return fm_builder_frame(b, &row);
+}
+
+static struct fm_builder *builder_of(const char *const *rows, size_t n)
+{
+    struct fm_builder *b;
+
+    ck_assert_int_eq(fm_builder_new(ctx, &b, NULL), FM_OK);
+    fm_builder_source(b, "test", "lines");
+    for (size_t i = 0; i < n; i++)
+        query_row(b, rows[i], strlen(rows[i]));
+    return b;
+}
+
+static struct fm_store *sched_store(void)
+{
+    struct fm_builder *b = builder_of(sched, FM_COUNT(sched));
+    fm_frame stack[2] = { named(b, "irq"), named(b, "timer") };
+    fm_thread t = fm_builder_thread(b, 300, 301, 0);
+
+    fm_builder_thread_name(b, t, INT64_MIN, fm_builder_str(b, "irq/9", 5));
+    fm_builder_link(b, FM_LINK_WAKER, 1, FM_LINK_ROW, 0);
+    fm_builder_link(b, FM_LINK_WAKER, 2, FM_LINK_THREAD, t);
+    fm_builder_link(b, FM_LINK_WAKER, 2, FM_LINK_STACK, fm_builder_stack(b, stack, 2));
+    fm_builder_link(b, FM_LINK_WAKER, 4, FM_LINK_ROW, 0);
+    fm_builder_link(b, FM_LINK_WAKER, 5, FM_LINK_ROW, 0);
+    return query_seal(b);
+}
+
+START_TEST(sleeps_and_who_woke)
+{
+    struct fm_store *store = sched_store();
+
+    gives(store, "offcpu",
+          "  - group:\n"
+          "      by: [path, waker.thread, waker.path]\n"
+          "      measures: {blocked: sum(dur), self: self, share: self_share, times: count()}\n"
+          "  - sort: [-blocked, path]\n",
+          "path,thread,waker.path,blocked (ns),self (ns),share,times\n"
+          "main;lock,worker,run;wake,60,60,0.6,1\n"
+          "main;sleep,irq/9,irq;timer,30,30,0.3,1\n"
+          "main;lock,,,10,10,0.1,1\n");
+    gives(store, "offcpu",
+          "  - where: {waker.thread: work*}\n"
+          "  - group: {by: [waker.cpu, waker.tid, waker.pid, waker.leaf.function, waker.ts, state],"
+          " measures: [self]}\n",
+          "cpu,tid,pid,function,ts (ns),state,self (ns)\n1,201,200,wake,80,S,60\n");
+    /* a number is the tid, null is no answer, not even to `not` */
+    gives(store, "offcpu",
+          "  - where: {waker.thread: 301}\n  - group: {by: [state], measures: [self]}\n",
+          "state,self (ns)\nD,30\n");
+    gives(store, "offcpu",
+          "  - where: {not: {waker.thread: worker}}\n"
+          "  - group: {by: [state], measures: [self]}\n", "state,self (ns)\nD,30\n");
+    gives(store, "offcpu",
+          "  - where: {waker.path: \"*;timer\"}\n  - group: {by: [state], measures: [self]}\n",
+          "state,self (ns)\nD,30\n");
+    gives(store, "offcpu",
+          "  - where: \"coalesce(waker.thread, 'nobody') == 'nobody'\"\n"
+          "  - group: {by: [state], measures: {n: count(), wakers: distinct(waker.path)}}\n",
+          "state,n,wakers\nR,1,0\n");
+    gives(store, "offcpu",
+          "  - group: {by: [{late: \"ts + dur - waker.ts\"}], measures: {n: count(),"
+          " who: max(waker.path)}}\n",
+          "late (ns),n,who\n10,1,run;wake\n,2,irq;timer\n");
+    fm_store_free(store);
+}
+END_TEST
+
+START_TEST(other_derived_rows)
+{
+    struct fm_store *store = sched_store();
+
+    gives(store, "wakeups",
+          "  - group: {by: [thread, waker.thread, waker.path, link.event], measures: [self]}\n",
+          "thread,waker.thread,path,event,self (samples)\nweb,worker,run;wake,sched_waking,1\n");
+    gives(store, "runq", "  - group: {by: [thread], measures: {p99: p99(dur), self: self}}\n",
+          "thread,p99 (ns),self (ns)\nweb,10,10\n");
+    /* they are in no other view */
+    gives(store, "spans", "  - group: {by: [event], measures: [self]}\n",
+          "event,self (ns)\nio,5\n");
+    gives(store, "instants", "  - group: {by: [event], measures: [self]}\n",
+          "event,self (samples)\nmark,1\n");
+    fails(store, "launches", "  - group: {by: [event], measures: [self]}\n",
+          "the input has no launches");
+    fails(store, "offcpu", "  - group: {by: [waker.labl], measures: [self]}\n",
+          "unknown column 'waker.labl'");
+    fails(store, "offcpu", "  - where: {waker.stack: x}\n"
+          "  - group: {by: [event], measures: [self]}\n", "unknown column 'waker.stack'");
+    fm_store_free(store);
+    store = query_store(ctx, "main 1 ts=1\n");
+    fails(store, "offcpu", "  - group: {by: [event], measures: [self]}\n",
+          "the input has no off-CPU times");
+    fm_store_free(store);
+}
+END_TEST
+
+/* Call 1 launches k1 and k2, call 2 k1 again. Row 6 was launched by nobody that is known. */
+static const char *const launched[] = {
+    "main;train;launch 5 event=spans:ns:span name=cudaLaunch ts=10 dur=5 tid=101 thread=py",
+    "main;eval;launch 5 event=spans:ns:span name=cudaLaunch ts=30 dur=5 tid=101",
+    "k1 40 event=spans:ns:span name=k1 ts=20 dur=40 tid=900 thread=stream i.stream=7",
+    "k2 10 event=spans:ns:span name=k2 ts=60 dur=10 tid=900 i.stream=7",
+    "k1 50 event=gpu:ticks:async name=k1 ts=70 dur=50 tid=901 i.stream=8",
+    "main 100 event=cpu:ns ts=15 tid=101",
+    "k3 90 event=spans:ns:span name=k3 ts=200 dur=90 tid=900 i.stream=7",
+};
+
+static struct fm_store *launch_store(void)
+{
+    struct fm_builder *b = builder_of(launched, FM_COUNT(launched));
+
+    fm_builder_link(b, FM_LINK_LAUNCH, 2, FM_LINK_ROW, 0);
+    fm_builder_link(b, FM_LINK_LAUNCH, 3, FM_LINK_ROW, 0);
+    fm_builder_link(b, FM_LINK_LAUNCH, 4, FM_LINK_ROW, 1);
+    return query_seal(b);
+}
+
+START_TEST(launches_are_pairs)
+{
+    struct fm_store *store = launch_store();
+
+    gives(store, "launches",
+          "  - group: {by: [kernel, path], measures: {launches: count(), gpu: sum(link.dur),"
+          " self: self, host: sum(dur)}}\n"
+          "  - sort: [kernel, -gpu]\n",
+          "kernel,path,launches,gpu (ns),self (ns),host (ns)\n"
+          "k1,main;eval;launch,1,50,50,5\n"
+          "k1,main;train;launch,1,40,40,5\n"
+          "k2,main;train;launch,1,10,10,5\n");
+    gives(store, "launches",
+          "  - where: {kernel: k1, thread: py}\n"
+          "  - stack: [{drop: {function: launch}}]\n"
+          "  - group: {by: [any.function, stream, link.thread, launch.name], measures: [total]}\n"
+          "  - sort: [-total, function, stream]\n",
+          "function,stream,thread,name,total (ns)\n"
+          "eval,8,,cudaLaunch,50\nmain,8,,cudaLaunch,50\n"
+          "main,7,stream,cudaLaunch,40\ntrain,7,stream,cudaLaunch,40\n");
+    gives(store, "launches",
+          "  - group: {by: [link.event], measures: {queue: max(link.ts - ts - dur)}}\n",
+          "event,queue (ns)\ngpu,35\nspans,45\n");
+    /* the same from the device's side: where there is no launch, null */
+    gives(store, "spans",
+          "  - where: {name: k*}\n"
+          "  - group: {by: [launch.path, name], measures: [self]}\n"
+          "  - sort: [-self, name]\n",
+          "path,name,self (ns)\n,k3,90\nmain;eval;launch,k1,50\nmain;train;launch,k1,40\n"
+          "main;train;launch,k2,10\n");
+    fm_store_free(store);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("query_rows");
+    TCase *t = tcase_create("query_rows");
+    SRunner *r;
+    int failed;
+
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, sleeps_and_who_woke);
+    tcase_add_test(t, other_derived_rows);
+    tcase_add_test(t, launches_are_pairs);
+    suite_add_tcase(s, t);
+    r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}
