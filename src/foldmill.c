@@ -320,6 +320,18 @@ enum fm_status fm_import_memory(struct fm_ctx *ctx, const struct fm_memory *memo
 
 /* ------------------------------------------------------------------ export */
 
+/* For exporters that sum nothing: events of different units may stand side by side, and the
+ * mapping's frames around the stacks are columns already. */
+static void as_they_are(struct fm_select_options *select)
+{
+    if (select->weight == NULL)
+        select->weight = "samples";
+    if (select->prepend == NULL)
+        select->prepend = "none";
+    if (select->append == NULL)
+        select->append = "none";
+}
+
 enum fm_status fm_export(struct fm_ctx *ctx, struct fm_store *store, const char *name,
                          const struct fm_select_options *select,
                          const struct fm_export_options *options, const struct fm_sink *sink,
@@ -327,6 +339,7 @@ enum fm_status fm_export(struct fm_ctx *ctx, struct fm_store *store, const char 
 {
     const struct fm_exporter *exporter = fm_exporter_find(name);
     struct fm_export_options o = FM_INIT(o);
+    struct fm_select_options own = FM_INIT(own);
     struct fm_selection sel;
     enum fm_status status;
 
@@ -335,31 +348,21 @@ enum fm_status fm_export(struct fm_ctx *ctx, struct fm_store *store, const char 
     if (options != NULL)
         memcpy(&o, options, FM_MIN(options->size, sizeof o));
     o.size = sizeof o;
-    status = fm_selection_init(&sel, store, select, err);
+    if (select != NULL)
+        memcpy(&own, select, FM_MIN(select->size, sizeof own));
+    own.size = sizeof own;
+    if (exporter->raw)
+        as_they_are(&own);
+    status = fm_selection_init(&sel, store, &own, err);
     if (status != FM_OK)
         return status;
-    status = fm_query_filter(ctx, &sel, select, err);
+    status = fm_query_filter(ctx, &sel, &own, err);
     if (status == FM_OK)
         status = fm_selection_sum(&sel, err);
     if (status == FM_OK)
         status = fm_export_run(ctx, &sel, exporter, &o, sink, err);
     fm_selection_release(&sel);
     return status;
-}
-
-/* True when `path` ends with one of the comma-joined extensions. */
-static bool has_extension(const char *path, const char *extensions)
-{
-    size_t length = strlen(path);
-
-    while (*extensions != '\0') {
-        size_t n = strcspn(extensions, ",");
-
-        if (n > 0 && length > n && memcmp(path + length - n, extensions, n) == 0)
-            return true;
-        extensions += n + (extensions[n] == ',');
-    }
-    return false;
 }
 
 const char *fm_export_needs(const char *name)
@@ -378,10 +381,7 @@ const char *fm_export_events(const char *name)
 
 const char *fm_export_for_path(const char *path)
 {
-    const struct fm_exporter *e;
+    const struct fm_exporter *exporter = fm_exporter_for_path(path);
 
-    for (size_t i = 0; (e = fm_exporter_at(i)) != NULL; i++)
-        if (has_extension(path, e->extension))
-            return e->name;
-    return NULL;
+    return exporter != NULL ? exporter->name : NULL;
 }

@@ -16,6 +16,9 @@
 #define EXPORTERS(X) \
     X(folded)      \
     X(perf_script) \
+    X(rows_csv)    \
+    X(rows_jsonl)  \
+    X(rows_tsv)    \
     X(speedscope)  \
     X(svg)
 

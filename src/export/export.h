@@ -36,6 +36,8 @@ struct fm_exporter {
     const struct fm_export_setting *setting; /* ends with key == NULL; or NULL */
     bool folded;                         /* labels that folded lines can hold */
     bool kinds;                          /* TREE: frames of different annotation stay apart */
+    bool raw;                            /* ROWS: sums nothing, so units may differ, and adds no
+                                          * frames that were not asked for */
     const char *needs;                   /* labels that are imported only when asked; or NULL */
     const char *events;                  /* read beside the selected ones; or NULL */
     enum fm_status (*write)(struct fm_export *export, struct fm_error *err);
