@@ -709,7 +709,6 @@ enum fm_status fm_group_run(struct fm_compile *c, struct fm_group *group,
     }
     key_types(&x);
     status = make_groups(&x, t, err);
-    t->exclusive = !group->any;
 out:
     grouping_release(&x);
     return status;

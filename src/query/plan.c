@@ -13,7 +13,7 @@
 
 /* The language has these too. */
 static const char *const later_step[] = {
-    "within", "weigh", "tree", "pivot", "select", "join", "union", "diff"
+    "within", "weigh", "pivot", "select", "join", "union", "diff"
 };
 
 /* ---------------------------------------------------------------- the order */

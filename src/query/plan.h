@@ -113,6 +113,10 @@ enum fm_status fm_sort_run(struct fm_flow *flow, const struct fm_step *step,
 void *fm_limit_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
 enum fm_status fm_limit_run(struct fm_flow *flow, const struct fm_step *step,
                             struct fm_error *err);
+/* tree.c */
+void *fm_tree_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
+enum fm_status fm_tree_run(struct fm_flow *flow, const struct fm_step *step,
+                           struct fm_error *err);
 /* The column of the table that a scalar names, its first `skip` bytes left out; `what` for the
  * message: "'per'". false: logged. */
 bool fm_pipe_column(struct fm_pipe *pipe, const struct fm_yaml_node *node, size_t skip,

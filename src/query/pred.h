@@ -124,8 +124,11 @@ struct fm_schema_column {
     bool untyped;               /* not known before a store is there */
     bool key;
     bool additive;              /* a `rest` row may sum it */
+    bool amount;                /* grows with the recording: a weight, a number of samples */
     bool share;                 /* a fraction of `of` */
-    const char *of;             /* "selected", "all" … */
+    const char *of;             /* "selected", "all", "parent" … */
+    bool depth, indented;       /* of a tree: the level; text and markdown indent by it */
+    bool hidden;                /* text and markdown leave it out unless it is asked for */
 };
 
 struct fm_schema {

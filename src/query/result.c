@@ -129,11 +129,19 @@ static bool describe(struct fm_result *result, struct fm_result_table *table,
     table->event = fm_arena_str(arena, t->event);
     table->unit = fm_arena_str(arena, t->unit);
     table->weigh = fm_arena_str(arena, t->weigh);
+    table->note = t->note == NULL ? NULL : fm_arena_str(arena, t->note);
     table->separator = fm_arena_str(arena, q->separator);
     table->leaf_first = q->leaf_first;
     table->samples = t->samples;
     table->selected = t->selected;
     table->all = t->all;
+    table->bases = t->bases;
+    table->base = alloc16(arena, (t->bases + 1) * sizeof *table->base);
+    for (size_t i = 0; table->base != NULL && i < t->bases; i++) {
+        table->base[i] = t->base[i];
+        table->base[i].of = fm_arena_str(arena, t->base[i].of);
+        table->base[i].unit = fm_arena_str(arena, t->base[i].unit);
+    }
     return !arena->oom;
 }
 
@@ -145,7 +153,26 @@ static bool describe_column(struct fm_result *result, struct fm_result_column *t
     to->of = from->of == NULL ? "" : fm_arena_str(&result->arena, from->of);
     to->type = from->type;
     to->share = from->share;
+    to->indented = from->indented;
     return !result->arena.oom;
+}
+
+/* The levels of the rows of a tree. */
+static bool copy_indent(struct fm_result *result, struct fm_result_table *table,
+                        const struct fm_table *t)
+{
+    for (size_t c = 0; c < t->schema->n; c++) {
+        if (!t->schema->column[c].depth || t->n == 0)
+            continue;
+        table->indent = fm_arena_alloc(&result->arena, t->n * sizeof *table->indent);
+        if (table->indent == NULL)
+            return false;
+        for (size_t r = 0; r < t->n; r++) {
+            fm_i128 depth = fm_table_is_null(t, t->order[r], c) ? 1 : t->cells[c].i[t->order[r]];
+            table->indent[r] = (uint32_t)FM_MIN(FM_MAX(depth - 1, 0), 1000);
+        }
+    }
+    return true;
 }
 
 enum fm_status fm_result_add(struct fm_result *result, const struct fm_query *q,
@@ -170,9 +197,12 @@ enum fm_status fm_result_add(struct fm_result *result, const struct fm_query *q,
         table->cell = alloc16(&result->arena, cells);
         ok = table->cell != NULL;
     }
-    for (size_t k = 0; ok && k < columns; k++)
-        ok = describe_column(result, &table->column[k],
-                             &t->schema->column[col != NULL ? col[k] : k]);
+    for (size_t k = 0; ok && k < columns; k++) {
+        const struct fm_schema_column *from = &t->schema->column[col != NULL ? col[k] : k];
+        ok = describe_column(result, &table->column[k], from);
+        table->column[k].hidden = col == NULL && from->hidden;
+    }
+    ok = ok && copy_indent(result, table, t);
     for (size_t r = 0; ok && r < t->n; r++) {
         for (size_t k = 0; ok && k < columns; k++)
             ok = copy_cell(&c, t->order[r], col != NULL ? col[k] : k,

@@ -105,9 +105,12 @@ void fm_flow_like(const struct fm_flow *flow, const struct fm_step *step, struct
     t->event = from->event;
     t->unit = from->unit;
     t->weigh = from->weigh;
+    t->note = from->note;
     t->samples = from->samples;
     t->selected = from->selected;
     t->all = from->all;
+    t->base = from->base;
+    t->bases = from->bases;
 }
 
 void fm_flow_replace(struct fm_flow *flow, struct fm_table *t)

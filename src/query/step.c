@@ -3,7 +3,8 @@
  *
  *     NAME     takes            gives
  *     where    rows or a table  the same      time     rows             rows
- *     group    rows             a table       stack    rows             rows
+ *     stack    rows             rows          group    rows             a table
+ *                                             tree     rows             a table
  *     sort limit compute check  a table -> a table
  */
 #include "query/plan.h"
@@ -206,6 +207,7 @@ static const struct fm_step_type type[] = {
     { "time", ROWS, SAME, compile_time, run_time },
     { "stack", ROWS, SAME, compile_stack, run_stack },
     { "group", ROWS, TABLE, compile_group, run_group },
+    { "tree", ROWS, TABLE, fm_tree_compile, fm_tree_run },
     { "compute", TABLE, SAME, compile_compute, run_compute },
     { "sort", TABLE, SAME, fm_sort_compile, fm_sort_run },
     { "limit", TABLE, SAME, fm_limit_compile, fm_limit_run },

@@ -40,6 +40,13 @@ struct fm_cells {
     size_t i_cap, f_cap, id_cap, valid_cap;
 };
 
+/* What shares are of, beside "selected" and "all". */
+struct fm_share_base {
+    const char *of;              /* as in struct fm_schema_column */
+    fm_i128 value;
+    const char *unit;
+};
+
 struct fm_table {
     struct fm_mem *mem;
     struct fm_store *store;
@@ -53,9 +60,11 @@ struct fm_table {
     struct fm_paths paths;
     /* what the header says */
     const char *event, *unit, *weigh;
+    const char *note;            /* lines of further text, or NULL */
     uint64_t samples;
     fm_i128 selected, all;       /* weights: denominators of shares */
-    bool exclusive;              /* each row of the store is in one group only */
+    struct fm_share_base *base;  /* more of them; not the table's own */
+    size_t bases;
 };
 
 void fm_table_init(struct fm_table *t, struct fm_mem *mem, struct fm_store *store,
@@ -206,16 +215,19 @@ struct fm_cell {
 struct fm_result_column {
     const char *name, *unit, *of;
     enum fm_cell_type type;
-    bool share;
+    bool share, indented, hidden;
 };
 
 struct fm_result_table {
-    const char *name, *about, *event, *unit, *weigh;
+    const char *name, *about, *event, *unit, *weigh, *note;
     uint64_t samples;
     fm_i128 selected, all;
+    struct fm_share_base *base;
+    size_t bases;
     struct fm_result_column *column;
     size_t columns;
     struct fm_cell *cell;        /* [row * columns + col] */
+    uint32_t *indent;            /* by row, for indented columns; NULL = 0 */
     size_t rows;
     const char *separator;
     bool leaf_first;

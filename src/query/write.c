@@ -141,6 +141,18 @@ static void json_cell(const struct fm_result_table *t, const struct fm_cell *cel
     }
 }
 
+/* The value of a base that is none of the table's own. */
+static void json_base(const struct fm_result_table *t, const char *of, struct fm_out *out)
+{
+    for (size_t b = 0; b < t->bases; b++) {
+        if (strcmp(t->base[b].of, of) != 0)
+            continue;
+        fm_out_text(out, ", \"share_base\": ");
+        write_int(out, t->base[b].value);
+        return;
+    }
+}
+
 static void json_columns(const struct fm_result_table *t, struct fm_out *out)
 {
     static const char *const type[] = { "integer", "number", "text", "path", "bool", "address" };
@@ -155,6 +167,7 @@ static void json_columns(const struct fm_result_table *t, struct fm_out *out)
         if (col->share) {
             fm_out_text(out, ", \"share_of\": ");
             json_text(out, col->of);
+            json_base(t, col->of, out);
         }
         fm_out_char(out, '}');
     }
@@ -177,6 +190,10 @@ static void write_json(const struct fm_result_table *t, struct fm_out *out)
     write_int(out, t->selected);
     fm_out_text(out, ", \"all\": ");
     write_int(out, t->all);
+    if (t->note != NULL) {
+        fm_out_text(out, ",\n  \"note\": ");
+        json_text(out, t->note);
+    }
     fm_out_char(out, ',');
     json_columns(t, out);
     fm_out_text(out, "\n  \"rows\": [");
@@ -246,6 +263,8 @@ static struct scale column_scale(const struct fm_result_table *t, size_t c)
 static void scaled_cell(const struct fm_result_table *t, size_t c, const struct scale *scale,
                         const struct fm_cell *cell, struct fm_out *out)
 {
+    if (t->column[c].indented && t->indent != NULL)
+        fm_out_pad(out, ' ', 2 * t->indent[(size_t)(cell - t->cell) / t->columns]);
     if (cell->form == FM_FORM_NULL)
         fm_out_char(out, '-');
     else if (!is_number(t->column[c].type) || (scale->by == 1 && cell->form == FM_FORM_INT))
@@ -275,30 +294,98 @@ void fm_figure_write(fm_i128 v, const char *unit, struct fm_out *out)
     fm_out_printf(out, "%s%s", scale.unit[0] != '\0' ? " " : "", scale.unit);
 }
 
+/* "total_share: of selected = 1.5 s": the base of a share, once for all columns that have it. */
+static void write_base(const struct fm_result_table *t, const char *of, struct fm_out *out)
+{
+    fm_out_printf(out, ": of %s", of);
+    if (strcmp(of, "selected") == 0 || strcmp(of, "all") == 0) {
+        fm_out_text(out, " = ");
+        fm_figure_write(of[0] == 's' ? t->selected : t->all, t->unit, out);
+    }
+    for (size_t b = 0; b < t->bases; b++) {
+        if (strcmp(t->base[b].of, of) != 0)
+            continue;
+        fm_out_text(out, " = ");
+        fm_figure_write(t->base[b].value, t->base[b].unit, out);
+        break;
+    }
+}
+
+static bool same_base(const struct fm_result_column *a, const struct fm_result_column *b)
+{
+    return a->share && b->share && strcmp(a->of, b->of) == 0;
+}
+
+static void write_bases(const struct fm_result_table *t, const char *lead, const char *end,
+                        struct fm_out *out)
+{
+    for (size_t c = 0; c < t->columns; c++) {
+        bool told = !t->column[c].share;
+        for (size_t k = 0; k < c && !told; k++)
+            told = same_base(&t->column[k], &t->column[c]);
+        if (told)
+            continue;
+        fm_out_printf(out, "%s%s", lead, t->column[c].name);
+        for (size_t k = c + 1; k < t->columns; k++) {
+            if (same_base(&t->column[k], &t->column[c]))
+                fm_out_printf(out, ", %s", t->column[k].name);
+        }
+        write_base(t, t->column[c].of, out);
+        fm_out_printf(out, "%s\n", end);
+    }
+}
+
 static void write_head(const struct fm_result_table *t, const char *lead, const char *end,
                        struct fm_out *out)
 {
-    static const char *const base[] = { "selected", "all" };
     char buf[32];
 
     fm_out_printf(out, "%s%s: event %s, weight %s", lead, t->name, t->event, t->weigh);
     if (t->unit[0] != '\0')
         fm_out_printf(out, " in %s", t->unit);
     fm_out_printf(out, ", %s samples%s\n", fm_text_commas(t->samples, buf), end);
-    for (size_t b = 0; b < FM_COUNT(base); b++) {
-        bool any = false;
-        for (size_t c = 0; c < t->columns; c++) {
-            if (!t->column[c].share || strcmp(t->column[c].of, base[b]) != 0)
-                continue;
-            fm_out_printf(out, "%s%s", any ? ", " : lead, t->column[c].name);
-            any = true;
-        }
-        if (!any)
-            continue;
-        fm_out_printf(out, ": of %s = ", base[b]);
-        fm_figure_write(b == 0 ? t->selected : t->all, t->unit, out);
+    for (const char *line = t->note; line != NULL && *line != '\0';) {
+        size_t n = strcspn(line, "\n");
+        fm_out_text(out, lead);
+        fm_out_bytes(out, line, n);
         fm_out_printf(out, "%s\n", end);
+        line += n + (line[n] == '\n');
     }
+    write_bases(t, lead, end, out);
+}
+
+/* The table without the columns that only programs want. `to` is released by show_release(). */
+static enum fm_status show(const struct fm_result_table *t, struct fm_mem *mem,
+                           struct fm_result_table *to)
+{
+    size_t n = 0;
+
+    *to = *t;
+    to->column = fm_mem_alloc(mem, (t->columns + 1) * sizeof *to->column);
+    to->cell = fm_mem_alloc(mem, (t->columns * t->rows + 1) * sizeof *to->cell);
+    if (to->column == NULL || to->cell == NULL)
+        return FM_NOMEM;
+    for (size_t c = 0; c < t->columns; c++) {
+        if (!t->column[c].hidden)
+            to->column[n++] = t->column[c];
+    }
+    to->columns = n;
+    n = 0;
+    for (size_t i = 0; i < t->rows * t->columns; i++) {
+        if (!t->column[i % t->columns].hidden)
+            to->cell[n++] = t->cell[i];
+    }
+    return FM_OK;
+}
+
+static void show_release(const struct fm_result_table *t, struct fm_mem *mem,
+                         struct fm_result_table *to)
+{
+    size_t cells = (t->columns * t->rows + 1) * sizeof *to->cell;
+
+    fm_mem_free(mem, to->column,
+                to->column == NULL ? 0 : (t->columns + 1) * sizeof *to->column);
+    fm_mem_free(mem, to->cell, to->cell == NULL ? 0 : cells);
 }
 
 #define MAX_PAD 60
@@ -411,6 +498,20 @@ out:
     return status;
 }
 
+static enum fm_status write_shown(const struct fm_result_table *t,
+                                  enum fm_status (*write)(const struct fm_result_table *,
+                                                          struct fm_mem *, struct fm_out *),
+                                  struct fm_mem *mem, struct fm_out *out)
+{
+    struct fm_result_table shown;
+    enum fm_status status = show(t, mem, &shown);
+
+    if (status == FM_OK)
+        status = write(&shown, mem, out);
+    show_release(t, mem, &shown);
+    return status;
+}
+
 /* -------------------------------------------------------------------- all */
 
 enum fm_status fm_result_write(const struct fm_result *result, const char *format,
@@ -434,14 +535,12 @@ enum fm_status fm_result_write(const struct fm_result *result, const char *forma
         const struct fm_result_table *t = &result->table[i];
         if (i > 0)
             fm_out_text(&out, form == 2 ? ",\n" : "\n");
-        if (form == 0)
-            status = write_text(t, result->mem, &out);
-        else if (form == 1)
+        if (form == 1)
             status = write_csv(t, result->mem, &out);
         else if (form == 2)
             write_json(t, &out);
         else
-            status = write_markdown(t, result->mem, &out);
+            status = write_shown(t, form == 0 ? write_text : write_markdown, result->mem, &out);
     }
     if (form == 2)
         fm_out_text(&out, "]\n");

@@ -64,12 +64,12 @@ static const struct {
       "q.yaml:4:5: error: unknown step 'grop' (did you mean 'group'?) [FM102]\n"
       "    4 |   - grop: {by: [path], measures: [self]}\n"
       "      |     ^~~~\n"
-      "note: steps are: where time stack group compute sort limit check\n" },
+      "note: steps are: where time stack group tree compute sort limit check\n" },
     { H "steps:\n"
-        "  - tree: {direction: up}\n",
-      "q.yaml:4:5: error: step 'tree' is not part of this version [FM109]\n"
-      "    4 |   - tree: {direction: up}\n"
-      "      |     ^~~~\n" },
+        "  - union: {with: up}\n",
+      "q.yaml:4:5: error: step 'union' is not part of this version [FM109]\n"
+      "    4 |   - union: {with: up}\n"
+      "      |     ^~~~~\n" },
     { H "let: {}\n"
         "steps:\n"
         "  - group: {by: [any.function], measures: [self]}\n",
