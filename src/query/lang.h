@@ -51,6 +51,8 @@ struct fm_query {
     const struct fm_yaml_node *inputs;   /* list, or NULL */
     const struct fm_yaml_node *steps;    /* list, or NULL */
     const struct fm_yaml_node *from;     /* or NULL */
+    const struct fm_yaml_node *lets;     /* map of pipes, or NULL */
+    const struct fm_yaml_node *show;     /* list of their names, or NULL */
     const struct fm_yaml_node *columns;  /* output: columns, or NULL */
     const char *separator;               /* output: path: separator */
     bool leaf_first;                     /* output: path: order */

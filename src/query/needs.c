@@ -74,6 +74,7 @@ const char *fm_query_needs(struct fm_query *query)
     if (fm_out_init(&out, &query->ctx->mem, NULL) != FM_OK)
         return "";
     walk(&out, query->steps);
+    walk(&out, query->lets);
     for (size_t i = 0; i < query->params; i++) {
         const struct fm_param *p = &query->param[i];
 

@@ -81,9 +81,7 @@ static void parse_output(struct fm_query *q, const struct fm_yaml_node *output)
 
 static void parse_head(struct fm_query *q)
 {
-    static const char *const later[] = { "let", "show" };
     const struct fm_yaml_node *version = fm_yaml_get(q->root, "foldmill-query");
-    const struct fm_yaml_pair *pair;
 
     if (version == NULL)
         fm_yaml_error(fm_yaml_as(&q->log, FM_YAML_MISSING), q->root,
@@ -93,12 +91,6 @@ static void parse_head(struct fm_query *q)
                       "'foldmill-query' must be 1, the version of the language");
     if (fm_yaml_get(q->root, "name") == NULL)
         fm_yaml_error(fm_yaml_as(&q->log, FM_YAML_MISSING), q->root, "'name' is missing");
-    for (size_t i = 0; i < FM_COUNT(later); i++) {
-        pair = fm_yaml_find(q->root, later[i]);
-        if (pair != NULL)
-            fm_yaml_error_key(fm_yaml_as(&q->log, FM_YAML_PLACE), pair,
-                              "'%s' is not part of this version", later[i]);
-    }
 }
 
 static void parse_inputs(struct fm_query *q)
@@ -125,6 +117,45 @@ static void parse_inputs(struct fm_query *q)
     q->inputs = inputs;
 }
 
+/* `let`: names of pipes, {from, steps} each. */
+static void parse_lets(struct fm_query *q, const struct fm_yaml_node *lets)
+{
+    static const char *const known[] = { "from", "steps" };
+    enum fm_from from;
+
+    if (lets == NULL)
+        return;
+    if (lets->type != FM_YAML_MAP) {
+        fm_yaml_error(fm_yaml_as(&q->log, FM_YAML_TYPE), lets,
+                      "'let' takes {NAME: {from: …, steps: […]}}");
+        return;
+    }
+    for (size_t i = 0; i < lets->n; i++) {
+        const struct fm_yaml_pair *let = &lets->pair[i];
+        if (fm_from_find(let->key, &from))
+            fm_yaml_error_key(fm_yaml_as(&q->log, FM_YAML_DUPLICATE), let,
+                              "a 'let' cannot be named '%s': those are rows of the input",
+                              let->key);
+        if (let->value->type != FM_YAML_MAP)
+            fm_yaml_error(fm_yaml_as(&q->log, FM_YAML_TYPE), let->value,
+                          "'let' takes {NAME: {from: …, steps: […]}}");
+        else
+            (void)fm_yaml_known(&q->log, let->value, known, FM_COUNT(known), "key");
+    }
+    q->lets = lets;
+}
+
+static void parse_show(struct fm_query *q, const struct fm_yaml_node *show)
+{
+    if (show == NULL)
+        return;
+    if (show->type != FM_YAML_LIST || show->n == 0)
+        fm_yaml_error(fm_yaml_as(&q->log, FM_YAML_TYPE), show,
+                      "'show' must be a list of names of 'let'");
+    else
+        q->show = show;
+}
+
 void fm_query_document(struct fm_query *q, const struct fm_yaml_node *root)
 {
     static const char *const known[] = {
@@ -149,6 +180,8 @@ void fm_query_document(struct fm_query *q, const struct fm_yaml_node *root)
     parse_inputs(q);
     q->from = fm_yaml_get(root, "from");
     q->steps = fm_yaml_get(root, "steps");
+    parse_lets(q, fm_yaml_get(root, "let"));
+    parse_show(q, fm_yaml_get(root, "show"));
     output = fm_yaml_get(root, "output");
     if (output != NULL)
         parse_output(q, output);
@@ -299,7 +332,7 @@ enum fm_status fm_query_check(struct fm_ctx *ctx, const char *path, struct fm_ou
             fm_yaml_log_init(&q->log, &q->arena);
             q->log.file = q->file;
             q->params = 0;
-            q->inputs = q->columns = NULL;
+            q->inputs = q->columns = q->lets = q->show = NULL;
             fm_query_document(q, q->file->document[i]);
             (void)fm_plan_compile(&plan, q, &q->arena, NULL);
             fm_plan_release(&plan);

@@ -1,15 +1,20 @@
 /*
- * plan.c - the steps of a query compiled: order of steps, names, options.
+ * plan.c - a query compiled into pipes of steps: names, the order of steps, who needs whom.
  *
- *     rows:   where time stack …   then   group   then   table:  where sort limit
+ *     let: {hits: {from: samples, steps: […]},      hits     rows
+ *           up:   {from: hits, steps: […]}}         up       from hits, a table
+ *     show: [up]                                    plan->pipe = hits up, plan->show = up
  *
- * Every step is compiled before the first one runs, with the schema that the steps before it leave,
- * so all errors come at once. At load there is no store: names that may be labels pass.
+ * A pipe is compiled when it is named first, and stands in the plan behind all that it names
+ * itself. Every step is compiled before the first one runs, with the schema that the steps before
+ * it leave, so all errors come at once. At load there is no store: names that may be labels pass.
  */
 #include "query/plan.h"
 
 #include "util/error.h"
 #include "util/text.h"
+
+#define MAX_NESTED 64                /* a let that needs a let that needs … */
 
 /* The language has these too. */
 static const char *const later_step[] = {
@@ -111,6 +116,16 @@ static struct fm_schema *copy_schema(struct fm_arena *arena, const struct fm_sch
     return schema;
 }
 
+/* It needs a pipe whose columns come from data. */
+static bool needs_open(const struct fm_step *step)
+{
+    for (size_t i = 0; i < step->needs; i++) {
+        if (step->need[i]->open)
+            return true;
+    }
+    return false;
+}
+
 static bool compile_step(struct fm_pipe *pipe, struct fm_step *step)
 {
     struct fm_schema *schema = copy_schema(pipe->c.arena, pipe->schema);
@@ -119,6 +134,7 @@ static bool compile_step(struct fm_pipe *pipe, struct fm_step *step)
     if (schema == NULL)
         return false;
     pipe->c.schema = table ? schema : NULL;
+    step->needs = 0;
     step->object = step->type->compile(pipe, step, schema);
     if (step->object == NULL)
         pipe->broken |= makes || strcmp(step->type->name, "compute") == 0;
@@ -126,13 +142,21 @@ static bool compile_step(struct fm_pipe *pipe, struct fm_step *step)
         pipe->shape = FM_SHAPE_TABLE;
         pipe->table_at = step->at;
         pipe->keys = 0;
+        schema->open |= needs_open(step);
     }
     if (pipe->shape == FM_SHAPE_TABLE) {
         pipe->schema = schema;
         pipe->c.schema = schema;
         step->schema = schema;
+        pipe->open |= schema->open;
     }
     return step->object != NULL;
+}
+
+bool fm_pipe_again(struct fm_pipe *pipe, struct fm_step *step, const struct fm_schema *schema)
+{
+    pipe->schema = schema;
+    return compile_step(pipe, step);
 }
 
 static bool make_step(struct fm_pipe *pipe, const struct fm_yaml_node *node)
@@ -152,50 +176,87 @@ static bool make_step(struct fm_pipe *pipe, const struct fm_yaml_node *node)
     return compile_step(pipe, step);
 }
 
-static void make_columns(struct fm_pipe *pipe)
+/* -------------------------------------------------------------------- from */
+
+static struct fm_pipe *named_pipe(struct fm_pipe *pipe, const struct fm_yaml_node *at,
+                                  const char *name);
+
+static bool is_let(const struct fm_query *q, const char *name)
 {
-    const struct fm_yaml_node *list = pipe->q->columns;
+    return fm_yaml_find(q->lets, name) != NULL;
+}
+
+/* What `from` may be, for a message. */
+static void unknown_from(struct fm_pipe *pipe, const char *name)
+{
+    struct fm_compile *c = &pipe->c;
+    size_t lets = pipe->q->lets == NULL ? 0 : pipe->q->lets->n, n = 0;
+    const char **list = fm_arena_alloc(c->arena, (lets + FM_FROMS) * sizeof *list);
 
     if (list == NULL)
         return;
-    pipe->column = fm_arena_alloc(pipe->c.arena, (list->n + 1) * sizeof *pipe->column);
-    for (size_t i = 0; pipe->column != NULL && i < list->n; i++) {
-        if (fm_pipe_column(pipe, list->item[i], 0, "an output column",
-                           &pipe->column[pipe->columns]))
-            pipe->columns++;
-    }
+    for (; n < FM_FROM_THREADS; n++)   /* those behind are not there yet */
+        list[n] = fm_from_text((enum fm_from)n);
+    for (size_t i = 0; i < lets; i++)
+        list[n++] = pipe->q->lets->pair[i].key;
+    fm_yaml_unknown(c->log, pipe->from, "source", name, list, n);
 }
 
-/* -------------------------------------------------------------------- from */
+/* The pipe goes on from where another one ends. */
+static bool go_on(struct fm_pipe *pipe, struct fm_pipe *source)
+{
+    if (source == NULL)
+        return false;
+    pipe->source = source;
+    source->users++;
+    pipe->c.store = source->c.store;
+    pipe->c.unit = source->c.unit;
+    pipe->c.event = source->c.event;
+    pipe->c.from = source->c.from;
+    pipe->shape = source->shape;
+    pipe->schema = pipe->c.schema = source->schema;
+    pipe->table_at = source->table_at;
+    pipe->key = source->key;
+    pipe->keys = source->keys;
+    pipe->open = source->open;
+    pipe->broken |= source->broken;
+    return true;
+}
 
-static void make_from(struct fm_pipe *pipe)
+static bool make_from(struct fm_pipe *pipe)
 {
     static const char *const later[] = { "threads", "frames", "inputs" };
     enum fm_from known;
     const struct fm_yaml_node *from = pipe->from;
-    struct fm_yaml_log *log = pipe->c.log;
+    struct fm_compile *c = &pipe->c;
+    struct fm_scalar s;
 
     if (from == NULL)
-        return;
+        return true;
     if (from->type != FM_YAML_SCALAR) {
-        fm_yaml_error(fm_yaml_as(log, FM_YAML_PLACE), from,
+        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_PLACE), from,
                       "'from' that is no plain name is not part of this version");
-        return;
+        return false;
     }
-    if (fm_from_find(from->text, &known) && known < FM_FROM_THREADS) {
-        pipe->c.from = known;
-        return;
+    if (!fm_scalar_get(c->q, c->arena, c->log, from, &s))
+        return false;
+    if (s.unknown)
+        return true;
+    if (fm_from_find(s.text, &known) && known < FM_FROM_THREADS) {
+        c->from = known;
+        return true;
     }
+    if (is_let(pipe->q, s.text))
+        return go_on(pipe, named_pipe(pipe, from, s.text));
     for (size_t i = 0; i < FM_COUNT(later); i++) {
-        if (fm_yaml_is(from, later[i])) {
-            fm_yaml_error(fm_yaml_as(log, FM_YAML_PLACE), from,
+        if (strcmp(s.text, later[i]) == 0) {
+            fm_yaml_error(fm_yaml_as(c->log, FM_YAML_PLACE), from,
                           "'from: %s' is not part of this version", later[i]);
-            return;
+            return false;
         }
     }
-    fm_yaml_error(fm_yaml_as(log, FM_YAML_UNKNOWN), from,
-                  "'from: %s' is unknown; it is samples, spans, counters, instants, offcpu, "
-                  "wakeups, runq or launches", from->text);
+    unknown_from(pipe, s.text);
+    return false;
 }
 
 /* ------------------------------------------------------------------- pipes */
@@ -204,13 +265,16 @@ static void make_from(struct fm_pipe *pipe)
 static enum fm_status open_flow(struct fm_pipe *pipe, struct fm_error *err)
 {
     struct fm_compile *c = &pipe->c;
-    struct fm_flow *flow = fm_arena_alloc(c->arena, sizeof *flow);
+    /* 128-bit integers are in it, and an arena aligns to 8 bytes */
+    struct fm_flow *flow = fm_mem_alloc(&c->ctx->mem, sizeof *flow);
     enum fm_status status;
 
     if (flow == NULL)
         return fm_error_nomem(err);
     *flow = (struct fm_flow){ .pipe = pipe, .c = c, .window = { INT64_MIN, INT64_MAX } };
     pipe->flow = flow;
+    if (pipe->source != NULL)
+        return FM_OK;
     status = fm_flow_open(flow, pipe->plan->store[0], err);
     if (status != FM_OK)
         return status;
@@ -220,70 +284,293 @@ static enum fm_status open_flow(struct fm_pipe *pipe, struct fm_error *err)
     return fm_from_view(flow, err);
 }
 
-static enum fm_status compile_pipe(struct fm_pipe *pipe, struct fm_error *err)
+static bool compile_steps(struct fm_pipe *pipe)
 {
-    struct fm_compile *c = &pipe->c;
     const struct fm_yaml_node *steps = pipe->list;
     bool ok = true;
 
-    make_from(pipe);
-    if (pipe->plan->stores > 0) {
-        enum fm_status status = open_flow(pipe, err);
-        if (status != FM_OK)
-            return status;
-    }
+    if (steps == NULL && pipe->source != NULL)
+        return true;
     if (steps == NULL || steps->type != FM_YAML_LIST) {
-        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_MISSING), steps != NULL ? steps : pipe->q->root,
+        fm_yaml_error(fm_yaml_as(pipe->c.log, FM_YAML_MISSING),
+                      steps != NULL ? steps : pipe->let != NULL ? pipe->let->value : pipe->q->root,
                       "'steps' must be a list of steps");
-        return FM_CONFIG;
+        return false;
     }
-    pipe->step = fm_arena_alloc(c->arena, (steps->n + 1) * sizeof *pipe->step);
-    if (pipe->step == NULL)
-        return fm_error_nomem(err);
-    for (size_t i = 0; i < steps->n; i++)
+    pipe->step = fm_arena_alloc(pipe->c.arena, (steps->n + 1) * sizeof *pipe->step);
+    for (size_t i = 0; pipe->step != NULL && i < steps->n; i++)
         ok = make_step(pipe, steps->item[i]) && ok;
-    if (ok && pipe->shape != FM_SHAPE_TABLE)
-        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_MISSING), steps, "a query needs a 'group' step");
-    else if (ok)
-        make_columns(pipe);
-    return FM_OK;
+    return ok && pipe->step != NULL;
+}
+
+/* A failure that is no message ends the compile: plan->status. */
+static void compile_pipe(struct fm_pipe *pipe)
+{
+    struct fm_plan *plan = pipe->plan;
+    const struct fm_yaml_file *file = plan->log->file;
+    bool ok;
+
+    plan->log->file = pipe->q->file;
+    ok = make_from(pipe);
+    if (plan->stores > 0 && plan->status == FM_OK && (ok || pipe->from == NULL))
+        plan->status = open_flow(pipe, plan->err);
+    pipe->broken |= plan->status != FM_OK || !ok;
+    if (pipe->broken || !compile_steps(pipe))
+        pipe->failed = true;
+    plan->log->file = file;
+}
+
+static bool add_pipe(struct fm_plan *plan, struct fm_pipe *pipe)
+{
+    if (plan->pipes == plan->pipe_cap) {
+        size_t cap = plan->pipe_cap * 2 + 8;
+        struct fm_pipe **list = fm_arena_alloc(plan->arena, cap * sizeof *list);
+        if (list == NULL)
+            return false;
+        if (plan->pipes > 0)
+            memcpy(list, plan->pipe, plan->pipes * sizeof *list);
+        plan->pipe = list;
+        plan->pipe_cap = cap;
+    }
+    plan->pipe[plan->pipes++] = pipe;
+    return true;
+}
+
+static struct fm_pipe *make_pipe(struct fm_plan *plan, struct fm_query *q,
+                                 const struct fm_yaml_pair *let, struct fm_pipe *by)
+{
+    struct fm_pipe *pipe = fm_arena_alloc(plan->arena, sizeof *pipe);
+    const struct fm_yaml_node *body = let == NULL ? q->root : let->value;
+
+    if (pipe == NULL)
+        return NULL;
+    *pipe = (struct fm_pipe){ .plan = plan, .q = q, .let = let, .by = by,
+                              .from = fm_yaml_get(body, "from"),
+                              .list = fm_yaml_get(body, "steps"), .shape = FM_SHAPE_ROWS };
+    pipe->c = (struct fm_compile){ .ctx = q->ctx, .q = q, .arena = plan->arena,
+                                   .log = plan->log, .unit = "" };
+    pipe->next = plan->first;
+    plan->first = pipe;
+    compile_pipe(pipe);
+    pipe->state = FM_PIPE_COMPILED;
+    return add_pipe(plan, pipe) ? pipe : NULL;
+}
+
+/* "a -> b -> a" of the pipes between one and itself. */
+static const char *cycle_text(struct fm_arena *arena, const struct fm_pipe *at,
+                              const struct fm_pipe *first)
+{
+    const char *text = first->let == NULL ? "" : first->let->key;
+
+    for (; text != NULL; at = at->by) {
+        text = fm_arena_printf(arena, "%s -> %s", at->let == NULL ? "" : at->let->key, text);
+        if (at == first)
+            break;
+    }
+    return text == NULL ? "" : text;
+}
+
+/* The pipe of a let of the same query: compiled when it is named first. */
+static struct fm_pipe *named_pipe(struct fm_pipe *pipe, const struct fm_yaml_node *at,
+                                  const char *name)
+{
+    const struct fm_yaml_pair *let = fm_yaml_find(pipe->q->lets, name);
+    struct fm_plan *plan = pipe->plan;
+    struct fm_pipe *found = plan->first;
+    size_t nested = 0;
+
+    while (found != NULL && (found->let != let || found->q != pipe->q))
+        found = found->next;
+    if (found != NULL && found->state != FM_PIPE_COMPILING)
+        return found;
+    if (found != NULL) {
+        fm_yaml_error(fm_yaml_as(pipe->c.log, FM_YAML_CYCLE), at, "'%s' needs itself: %s", name,
+                      cycle_text(plan->arena, pipe, found));
+        return NULL;
+    }
+    for (const struct fm_pipe *up = pipe; up != NULL; up = up->by)
+        nested++;
+    if (nested >= MAX_NESTED) {
+        fm_yaml_error(fm_yaml_as(pipe->c.log, FM_YAML_PLACE), at,
+                      "more than %d pipes that need each other", MAX_NESTED);
+        return NULL;
+    }
+    return make_pipe(plan, pipe->q, let, pipe);
+}
+
+static const char *shape_text(unsigned shape)
+{
+    return shape == FM_SHAPE_TABLE ? "a table" : "rows";
+}
+
+static bool add_need(struct fm_step *step, struct fm_pipe *need)
+{
+    struct fm_arena *arena = need->c.arena;
+    struct fm_pipe **list = fm_arena_alloc(arena, (step->needs + 1) * sizeof *list);
+
+    if (list == NULL)
+        return false;
+    if (step->needs > 0)
+        memcpy(list, step->need, step->needs * sizeof *list);
+    list[step->needs++] = need;
+    step->need = list;
+    return true;
+}
+
+struct fm_pipe *fm_pipe_need(struct fm_pipe *pipe, struct fm_step *step,
+                             const struct fm_yaml_node *node, unsigned shapes, const char *what)
+{
+    struct fm_compile *c = &pipe->c;
+    struct fm_pipe *need;
+    struct fm_scalar s;
+
+    if (node->type != FM_YAML_SCALAR) {
+        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), node, "%s is the name of a 'let'", what);
+        return NULL;
+    }
+    if (!fm_scalar_get(c->q, c->arena, c->log, node, &s))
+        return NULL;
+    if (!is_let(pipe->q, s.text)) {
+        size_t n = pipe->q->lets == NULL ? 0 : pipe->q->lets->n;
+        const char **list = fm_arena_alloc(c->arena, (n + 1) * sizeof *list);
+        for (size_t i = 0; list != NULL && i < n; i++)
+            list[i] = pipe->q->lets->pair[i].key;
+        if (list != NULL)
+            fm_yaml_unknown(c->log, node, "let", s.text, list, n);
+        return NULL;
+    }
+    need = named_pipe(pipe, node, s.text);
+    if (need == NULL || need->broken)
+        return NULL;
+    if (!(need->shape & shapes)) {
+        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_PLACE), node, "%s needs %s, and '%s' is %s", what,
+                      shape_text(shapes), s.text, shape_text(need->shape));
+        return NULL;
+    }
+    need->users += pipe->plan->runs ? 0 : 1;
+    return add_need(step, need) ? need : NULL;
+}
+
+/* -------------------------------------------------------------------- show */
+
+/* The columns of `output:` that the table has, as indexes. */
+bool fm_pipe_columns(struct fm_pipe *pipe)
+{
+    const struct fm_yaml_node *list = pipe->q->columns;
+    struct fm_compile *c = &pipe->c;
+    struct fm_scalar s;
+    uint32_t k;
+
+    pipe->columns = 0;
+    if (list == NULL)
+        return true;
+    pipe->column = fm_arena_alloc(c->arena, (list->n + 1) * sizeof *pipe->column);
+    for (size_t i = 0; pipe->column != NULL && i < list->n; i++) {
+        if (!fm_scalar_get(c->q, c->arena, c->log, list->item[i], &s))
+            return false;
+        k = fm_schema_find(pipe->schema, s.text, s.n);
+        if (k != FM_NONE)
+            pipe->column[pipe->columns++] = k;
+    }
+    return pipe->column != NULL;
+}
+
+/* A name of `output: columns` is a column of some table that is shown. */
+static void check_column(struct fm_plan *plan, const struct fm_yaml_node *node)
+{
+    struct fm_compile *c = &plan->show[0]->c;
+    struct fm_scalar s;
+    size_t col;
+
+    if (node->type != FM_YAML_SCALAR) {
+        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), node,
+                      "an output column is the name of a column");
+        return;
+    }
+    if (!fm_scalar_get(c->q, c->arena, c->log, node, &s) || s.unknown)
+        return;
+    for (size_t i = 0; i < plan->shows; i++) {
+        const struct fm_schema *schema = plan->show[i]->schema;
+        if (plan->show[i]->open || fm_schema_find(schema, s.text, s.n) != FM_NONE)
+            return;
+    }
+    (void)fm_pipe_column(plan->show[0], node, 0, "an output column", &col);
+}
+
+static void show(struct fm_plan *plan, struct fm_pipe *pipe, const struct fm_yaml_node *at)
+{
+    if (pipe == NULL || pipe->failed)
+        return;
+    pipe->users++;
+    if (pipe->shape != FM_SHAPE_TABLE && pipe->let == NULL)
+        fm_yaml_error(fm_yaml_as(plan->log, FM_YAML_MISSING), at, "a query needs a 'group' step");
+    else if (pipe->shape != FM_SHAPE_TABLE)
+        fm_yaml_error(fm_yaml_as(plan->log, FM_YAML_PLACE), at,
+                      "'%s' is rows: only a table can be shown", pipe->let->key);
+    else
+        plan->show[plan->shows++] = pipe;
+}
+
+/* The lets that `show` names, then the query's own steps. */
+static bool make_shows(struct fm_plan *plan, struct fm_query *q)
+{
+    const struct fm_yaml_node *list = q->show;
+    size_t n = list == NULL ? 0 : list->n;
+    struct fm_pipe root = { .plan = plan, .q = q };
+
+    root.c = (struct fm_compile){ .ctx = q->ctx, .q = q, .arena = plan->arena, .log = plan->log };
+    plan->show = fm_arena_alloc(plan->arena, (n + 1) * sizeof *plan->show);
+    for (size_t i = 0; plan->show != NULL && i < n; i++) {
+        struct fm_step step = { .needs = 0 };
+        show(plan, fm_pipe_need(&root, &step, list->item[i], FM_SHAPE_ANY, "'show'"),
+             list->item[i]);
+    }
+    return plan->show != NULL;
+}
+
+/* Lets that nothing names are looked at when a file is checked. */
+static void check_rest(struct fm_plan *plan, struct fm_query *q)
+{
+    struct fm_pipe root = { .plan = plan, .q = q };
+
+    root.c = (struct fm_compile){ .q = q, .arena = plan->arena, .log = plan->log };
+    for (size_t i = 0; q->lets != NULL && i < q->lets->n; i++)
+        (void)named_pipe(&root, q->lets, q->lets->pair[i].key);
 }
 
 enum fm_status fm_plan_compile(struct fm_plan *plan, struct fm_query *q, struct fm_arena *arena,
                                struct fm_error *err)
 {
-    struct fm_pipe *pipe = fm_arena_alloc(arena, sizeof *pipe);
-    enum fm_status status;
-
     plan->ctx = q->ctx;
     plan->arena = arena;
     plan->log = &q->log;
-    plan->main = pipe;
-    if (pipe == NULL)
-        return fm_error_nomem(err);
-    *pipe = (struct fm_pipe){ .plan = plan, .q = q, .from = q->from, .list = q->steps,
-                              .shape = FM_SHAPE_ROWS };
-    pipe->c = (struct fm_compile){ .ctx = q->ctx, .q = q, .arena = arena, .log = &q->log,
-                                   .unit = "" };
+    plan->err = err;
+    plan->status = FM_OK;
     if (q->root == NULL || q->root->type != FM_YAML_MAP)
         return FM_CONFIG;
-    status = compile_pipe(pipe, err);
+    if (!make_shows(plan, q))
+        return fm_error_nomem(err);
+    if (q->show == NULL || q->steps != NULL || q->from != NULL)
+        show(plan, make_pipe(plan, q, NULL, NULL), q->steps);
+    if (plan->stores == 0)
+        check_rest(plan, q);
     if (arena->oom || q->log.first.status == FM_NOMEM)
         return fm_error_nomem(err);
-    return status == FM_OK && q->log.errors > 0 ? FM_CONFIG : status;
+    if (plan->status != FM_OK)
+        return plan->status;
+    for (size_t i = 0; q->columns != NULL && q->log.errors == 0 && i < q->columns->n; i++)
+        check_column(plan, q->columns->item[i]);
+    plan->runs = true;
+    return q->log.errors > 0 ? FM_CONFIG : FM_OK;
 }
 
 void fm_plan_release(struct fm_plan *plan)
 {
-    struct fm_pipe *pipe = plan->main;
-
-    if (pipe == NULL)
-        return;
-    fm_compile_release(&pipe->c);
-    if (pipe->flow == NULL)
-        return;
-    if (pipe->flow->tabled)
-        fm_table_release(&pipe->flow->table);
-    fm_map_release(&pipe->flow->parts);
-    fm_selection_release(&pipe->flow->sel);
+    for (struct fm_pipe *pipe = plan->first; pipe != NULL; pipe = pipe->next) {
+        fm_compile_release(&pipe->c);
+        if (pipe->flow == NULL)
+            continue;
+        fm_flow_release(pipe->flow);
+        fm_mem_free(&plan->ctx->mem, pipe->flow, sizeof *pipe->flow);
+    }
 }

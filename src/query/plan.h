@@ -1,7 +1,7 @@
 /*
  * plan.h - a query compiled: pipes of steps, and the state of a pipe while it runs.
  *
- *     struct fm_plan   the pipes of a query, each behind those it needs
+ *     struct fm_plan   the pipes of a query: lets and its own steps, each behind those it needs
  *     struct fm_pipe   a source and steps; between two steps there are rows or a table
  *     struct fm_step   one step: its type, what its compile() made, the schema that it leaves
  *     struct fm_flow   a pipe while it runs: the rows, or the table, that it has at the moment
@@ -21,6 +21,10 @@
  * makes a table of rows calls fm_flow_table(); one that makes another table of a table fills it
  * behind fm_flow_like() and hands it over with fm_flow_replace(). step->schema describes it.
  * Columns that are only added come with fm_table_widen(). A gate that fails sets flow->failed.
+ *
+ * A step that makes columns of data (pivot) leaves an open schema at compile: names that are not
+ * there pass. When it has run, flow->table.schema has the real ones, and the steps behind it are
+ * compiled again before they run.
  */
 #ifndef FM_QUERY_PLAN_H
 #define FM_QUERY_PLAN_H
@@ -49,20 +53,32 @@ struct fm_step {
     const struct fm_yaml_pair *at;            /* its operator */
     void *object;                             /* of type->compile() */
     const struct fm_schema *schema;           /* what it leaves, when that is a table */
+    struct fm_pipe **need;                    /* pipes that it names: see fm_pipe_need() */
+    size_t needs;
 };
+
+enum fm_pipe_state { FM_PIPE_COMPILING, FM_PIPE_COMPILED };
 
 struct fm_pipe {
     struct fm_plan *plan;
-    struct fm_query *q;                       /* whose parameters its steps use */
+    struct fm_query *q;                       /* whose parameters and lets its steps name */
+    const struct fm_yaml_pair *let;           /* NULL: the query's own steps */
     const struct fm_yaml_node *from, *list;   /* list: the steps, or NULL */
+    enum fm_pipe_state state;
+    struct fm_pipe *by;                       /* the pipe that named it first */
+    struct fm_pipe *next;                     /* of all pipes of the plan */
+    struct fm_pipe *source;                   /* `from: LET`; NULL: rows of the input */
+    size_t users;                             /* pipes and steps that name it, and `show` */
     struct fm_compile c;
     struct fm_step *step;
     size_t steps;
     unsigned shape;                           /* what the steps so far leave */
-    struct fm_schema *schema;                 /* of a table */
+    const struct fm_schema *schema;           /* of a table */
     const struct fm_yaml_pair *table_at;      /* the step that made it */
     struct fm_sort_key *key;                  /* the order that the steps so far leave */
     size_t keys;
+    bool open;                                /* a schema on the way was: see fm_schema */
+    bool failed;                              /* there were errors */
     bool broken;                              /* what comes after cannot be judged: names only */
     size_t *column;                           /* output: columns; NULL = all */
     size_t columns;
@@ -76,7 +92,14 @@ struct fm_plan {
     const struct fm_select_options *select;   /* may be NULL */
     struct fm_store *const *store;
     size_t stores;                            /* 0: a check */
-    struct fm_pipe *main;
+    struct fm_pipe **pipe;                    /* a pipe behind those that it needs */
+    size_t pipes, pipe_cap;
+    struct fm_pipe *first;
+    struct fm_pipe **show;                    /* those whose results are printed */
+    size_t shows;
+    bool runs;                                /* all is compiled */
+    enum fm_status status;                    /* a failure that is no message in the log */
+    struct fm_error *err;
 };
 
 struct fm_flow {
@@ -100,6 +123,18 @@ struct fm_flow {
 enum fm_status fm_plan_compile(struct fm_plan *plan, struct fm_query *q, struct fm_arena *arena,
                                struct fm_error *err);
 void fm_plan_release(struct fm_plan *plan);
+
+/* For compile(): the pipe that a scalar of the step names, compiled, when it leaves rows or a table
+ * as `shapes` wants; `what` for messages: "'against'". Its schema is need->schema. NULL: logged, an
+ * unknown name or a cycle. It runs before the step does, once for all that need it, and its rows
+ * or its table (need->flow) are left as they are. */
+struct fm_pipe *fm_pipe_need(struct fm_pipe *pipe, struct fm_step *step,
+                             const struct fm_yaml_node *node, unsigned shapes, const char *what);
+
+/* In a run: compiles a step again, for the columns that the table has now. false: logged. */
+bool fm_pipe_again(struct fm_pipe *pipe, struct fm_step *step, const struct fm_schema *schema);
+/* The columns of `output:` that the pipe's table has. false: no memory. */
+bool fm_pipe_columns(struct fm_pipe *pipe);
 
 /* step.c: the type of that name that takes `shape`, else any of that name, else NULL. */
 const struct fm_step_type *fm_step_find(const char *name, unsigned shape);
@@ -130,6 +165,11 @@ struct fm_table *fm_flow_table(struct fm_flow *flow, const struct fm_step *step)
 void fm_flow_like(const struct fm_flow *flow, const struct fm_step *step, struct fm_table *t);
 /* *t becomes the flow's table. */
 void fm_flow_replace(struct fm_flow *flow, struct fm_table *t);
+/* The rows or the table of another pipe, to be changed: moved when nobody else needs them. */
+enum fm_status fm_flow_take(struct fm_flow *flow, struct fm_pipe *from, struct fm_error *err);
+void fm_flow_release(struct fm_flow *flow);
+enum fm_status fm_flow_has_rows(struct fm_flow *flow, bool *some, struct fm_error *err);
+void fm_flow_warn(struct fm_flow *flow, const struct fm_step *step);
 /* Warns once when a step has left no rows. */
 enum fm_status fm_flow_empty(struct fm_flow *flow, const struct fm_step *step,
                              struct fm_error *err);

@@ -134,6 +134,7 @@ struct fm_schema_column {
 struct fm_schema {
     struct fm_schema_column *column;
     size_t n, cap;
+    bool open;                  /* more columns come when there is data: unknown names pass */
 };
 
 /* The column of that name, short or full; FM_NONE. */

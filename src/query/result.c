@@ -120,11 +120,12 @@ static bool copy_cell(struct copier *c, uint32_t row, size_t col, struct fm_cell
 }
 
 static bool describe(struct fm_result *result, struct fm_result_table *table,
-                     const struct fm_query *q, const struct fm_table *t)
+                     const struct fm_query *q, const char *part, const struct fm_table *t)
 {
     struct fm_arena *arena = &result->arena;
 
     table->name = fm_arena_str(arena, q->name);
+    table->part = fm_arena_str(arena, part);
     table->about = fm_arena_str(arena, q->about);
     table->event = fm_arena_str(arena, t->event);
     table->unit = fm_arena_str(arena, t->unit);
@@ -175,16 +176,29 @@ static bool copy_indent(struct fm_result *result, struct fm_result_table *table,
     return true;
 }
 
-enum fm_status fm_result_add(struct fm_result *result, const struct fm_query *q,
-                             struct fm_table *t, const size_t *col, size_t cols,
+/* Room for one table more, all zero. */
+static struct fm_result_table *add_table(struct fm_result *result)
+{
+    size_t bytes = (result->tables + 1) * sizeof *result->table;
+    struct fm_result_table *list = alloc16(&result->arena, bytes);
+
+    if (list == NULL)
+        return NULL;
+    if (result->tables > 0)
+        memcpy(list, result->table, result->tables * sizeof *list);
+    result->table = list;
+    return &list[result->tables];
+}
+
+enum fm_status fm_result_add(struct fm_result *result, const struct fm_query *q, const char *part,
+                             const struct fm_table *t, const size_t *col, size_t cols,
                              struct fm_error *err)
 {
     struct copier c = { .result = result, .t = t };
-    struct fm_result_table *table = alloc16(&result->arena, sizeof *table);
+    struct fm_result_table *table = add_table(result);
     size_t columns = col != NULL ? cols : t->schema->n, cells;
-    bool ok = table != NULL && describe(result, table, q, t);
+    bool ok = table != NULL && describe(result, table, q, part, t);
 
-    fm_assert(result->tables == 0);
     fm_map_init(&c.text, result->mem);
     if (ok) {
         table->columns = columns;
@@ -211,8 +225,7 @@ enum fm_status fm_result_add(struct fm_result *result, const struct fm_query *q,
     fm_map_release(&c.text);
     if (!ok)
         return fm_error_nomem(err);
-    result->table = table;
-    result->tables = 1;
+    result->tables++;
     return FM_OK;
 }
 

@@ -17,42 +17,6 @@
 
 /* --------------------------------------------------------------- the rows */
 
-static enum fm_status has_rows(struct fm_flow *flow, bool *some, struct fm_error *err)
-{
-    static const fm_column none[1] = { FM_COL_STACK };
-    struct fm_scan scan;
-    enum fm_status status = fm_scan_init(&scan, &flow->sel, none, 1, err);
-
-    if (status != FM_OK)
-        return status;
-    do {
-        *some = fm_scan_next(&scan);
-    } while (*some && scan.n == 0);
-    fm_scan_release(&scan);
-    return FM_OK;
-}
-
-enum fm_status fm_flow_empty(struct fm_flow *flow, const struct fm_step *step,
-                             struct fm_error *err)
-{
-    struct fm_yaml_node at = { .type = FM_YAML_SCALAR, .text = step->at->key };
-    enum fm_status status;
-    bool some;
-
-    if (flow->warned)
-        return FM_OK;
-    status = has_rows(flow, &some, err);
-    if (status != FM_OK || some)
-        return status;
-    at.line = step->at->key_line;
-    at.column = step->at->key_column;
-    at.n = strlen(step->at->key);
-    fm_yaml_warn(fm_yaml_as(flow->c->log, FM_YAML_EMPTY), &at, "no rows are left after this '%s'",
-                 step->at->key);
-    flow->warned = true;
-    return FM_OK;
-}
-
 /* The same of the options that choose samples, which stand in no file. */
 static enum fm_status warn_when_filtered(struct fm_flow *flow, struct fm_error *err)
 {
@@ -62,61 +26,13 @@ static enum fm_status warn_when_filtered(struct fm_flow *flow, struct fm_error *
 
     if (select == NULL || select->filters == 0)
         return FM_OK;
-    status = has_rows(flow, &some, err);
+    status = fm_flow_has_rows(flow, &some, err);
     if (status != FM_OK || some)
         return status;
     fm_yaml_warn(fm_yaml_as(flow->c->log, FM_YAML_EMPTY), NULL,
                  "no rows are left after the options that choose samples");
     flow->warned = true;
     return FM_OK;
-}
-
-/* --------------------------------------------------------------- the table */
-
-static void describe(const struct fm_flow *flow, struct fm_table *t)
-{
-    const struct fm_selection *sel = &flow->sel;
-
-    t->event = fm_store_str(sel->store, sel->event_name, NULL);
-    t->unit = fm_store_str(sel->store, sel->unit, NULL);
-    t->weigh = sel->weigh == FM_WEIGH_VALUE ? "value"
-               : sel->weigh == FM_WEIGH_SAMPLES ? "samples"
-               : fm_store_str(sel->store, fm_store_column_info(sel->store, sel->weigh_col)->name,
-                              NULL);
-    t->samples = flow->totals.samples;
-    t->selected = flow->totals.selected;
-    t->all = flow->totals.all;
-}
-
-struct fm_table *fm_flow_table(struct fm_flow *flow, const struct fm_step *step)
-{
-    fm_assert(!flow->tabled);
-    fm_table_init(&flow->table, &flow->c->ctx->mem, flow->sel.store, step->schema);
-    describe(flow, &flow->table);
-    flow->tabled = true;
-    return &flow->table;
-}
-
-void fm_flow_like(const struct fm_flow *flow, const struct fm_step *step, struct fm_table *t)
-{
-    const struct fm_table *from = &flow->table;
-
-    fm_table_init(t, from->mem, from->store, step->schema);
-    t->event = from->event;
-    t->unit = from->unit;
-    t->weigh = from->weigh;
-    t->note = from->note;
-    t->samples = from->samples;
-    t->selected = from->selected;
-    t->all = from->all;
-    t->base = from->base;
-    t->bases = from->bases;
-}
-
-void fm_flow_replace(struct fm_flow *flow, struct fm_table *t)
-{
-    fm_table_release(&flow->table);
-    flow->table = *t;
 }
 
 /* --------------------------------------------------------------- the steps */
@@ -155,31 +71,87 @@ static enum fm_status check_imported(const struct fm_compile *c, const struct fm
     return FM_OK;
 }
 
+/* Columns that came from data are known now: compiles the step for them. */
+static enum fm_status compile_again(struct fm_flow *flow, struct fm_step *step,
+                                    struct fm_error *err)
+{
+    const struct fm_schema *schema = flow->tabled ? flow->table.schema : NULL;
+
+    if (fm_pipe_again(flow->pipe, step, schema))
+        return FM_OK;
+    return flow->c->arena->oom ? fm_error_nomem(err) : FM_CONFIG;
+}
+
+static bool needs_open(const struct fm_step *step)
+{
+    for (size_t i = 0; i < step->needs; i++) {
+        if (step->need[i]->open)
+            return true;
+    }
+    return false;
+}
+
+static enum fm_status run_step(struct fm_flow *flow, struct fm_step *step, bool *again,
+                               struct fm_error *err)
+{
+    size_t rows = flow->tabled ? flow->table.n : 0;
+    enum fm_status status = FM_OK;
+
+    *again |= needs_open(step);
+    if (*again)
+        status = compile_again(flow, step, err);
+    if (status == FM_OK)
+        status = step->type->run(flow, step, err);
+    if (step->schema != NULL && step->schema->open && !*again) {
+        flow->pipe->keys = 0;
+        *again = true;
+    }
+    if (status == FM_OK && rows > 0 && flow->table.n == 0)
+        fm_flow_warn(flow, step);
+    return status;
+}
+
 static enum fm_status run_pipe(struct fm_pipe *pipe, struct fm_error *err)
 {
     struct fm_flow *flow = pipe->flow;
-    enum fm_status status = check_imported(flow->c, flow->sel.store, err);
+    enum fm_status status = check_imported(flow->c, flow->c->store, err);
+    bool again = pipe->source != NULL && pipe->source->open;
 
+    if (again) {
+        pipe->key = pipe->source->key;
+        pipe->keys = pipe->source->keys;
+    }
+    flow->c->log->file = pipe->q->file;
     if (status == FM_OK)
-        status = start_rows(flow, err);
+        status = pipe->source != NULL ? fm_flow_take(flow, pipe->source, err)
+                                      : start_rows(flow, err);
     for (size_t i = 0; i < pipe->steps && status == FM_OK; i++)
-        status = pipe->step[i].type->run(flow, &pipe->step[i], err);
-    if (status == FM_OK && !flow->table.sorted)
+        status = run_step(flow, &pipe->step[i], &again, err);
+    if (status == FM_OK && flow->tabled && !flow->table.sorted)
         status = fm_table_sort(&flow->table, NULL, 0, err);
+    if (flow->tabled)
+        pipe->schema = pipe->c.schema = flow->table.schema;
     return status;
 }
 
 /* --------------------------------------------------------------- the result */
 
-static enum fm_status make_result(struct fm_pipe *pipe, struct fm_result **result,
+static enum fm_status make_result(const struct fm_plan *plan, struct fm_result **result,
                                   struct fm_error *err)
 {
-    struct fm_result *made = fm_result_new(&pipe->plan->ctx->mem);
-    enum fm_status status;
+    struct fm_result *made = fm_result_new(&plan->ctx->mem);
+    enum fm_status status = FM_OK;
 
     if (made == NULL)
         return fm_error_nomem(err);
-    status = fm_result_add(made, pipe->q, &pipe->flow->table, pipe->column, pipe->columns, err);
+    for (size_t i = 0; i < plan->shows && status == FM_OK; i++) {
+        struct fm_pipe *pipe = plan->show[i];
+        const char *part = pipe->let == NULL ? "" : pipe->let->key;
+        status = fm_pipe_columns(pipe) ? FM_OK : FM_CONFIG;
+        if (status == FM_OK)
+            status = fm_result_add(made, pipe->q, part, &pipe->flow->table, pipe->column,
+                                   pipe->columns, err);
+    }
     if (status == FM_OK)
         *result = made;
     else
@@ -206,12 +178,16 @@ static enum fm_status run_plan(struct fm_plan *plan, struct fm_query *query,
                                struct fm_result **result, struct fm_error *err)
 {
     enum fm_status status = fm_plan_compile(plan, query, &query->run_arena, err);
+    bool failed = false;
 
+    for (size_t i = 0; i < plan->pipes && status == FM_OK; i++) {
+        status = run_pipe(plan->pipe[i], err);
+        failed |= plan->pipe[i]->flow->failed;
+    }
+    plan->log->file = query->file;
     if (status == FM_OK)
-        status = run_pipe(plan->main, err);
-    if (status == FM_OK)
-        status = make_result(plan->main, result, err);
-    return status == FM_OK && plan->main->flow->failed ? FM_GATE : status;
+        status = make_result(plan, result, err);
+    return status == FM_OK && failed ? FM_GATE : status;
 }
 
 enum fm_status fm_query_run(struct fm_ctx *ctx, struct fm_query *query,

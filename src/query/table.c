@@ -187,6 +187,69 @@ struct fm_value fm_table_value(const struct fm_table *t, uint32_t row, size_t co
     }
 }
 
+/* -------------------------------------------------------------------- copy */
+
+static bool copy_column(struct fm_table *to, const struct fm_table *from, size_t c)
+{
+    const struct fm_cells *cells = &from->cells[c];
+
+    if (!grow_column(to, c, from->n))
+        return false;
+    for (size_t i = 0; i < from->n; i++) {
+        uint32_t row = from->order[i];
+        if (cells->id != NULL)
+            to->cells[c].id[i] = cells->id[row];
+        else
+            to->cells[c].valid[i] = cells->valid[row];
+        if (cells->i != NULL)
+            to->cells[c].i[i] = cells->i[row];
+        else if (cells->f != NULL)
+            to->cells[c].f[i] = cells->f[row];
+    }
+    return true;
+}
+
+/* Nodes made in the same order have the same numbers. */
+static bool copy_paths(struct fm_table *to, const struct fm_trie *from)
+{
+    if (from->n == 0)
+        return true;
+    if (!fm_trie_init(&to->paths.trie, to->mem))
+        return false;
+    for (size_t i = 1; i < from->n; i++) {
+        uint32_t at = fm_trie_child(&to->paths.trie, from->node[i].parent, from->node[i].key);
+        if (at == UINT32_MAX)
+            return false;
+        fm_assert(at == i);
+    }
+    return true;
+}
+
+bool fm_table_copy(struct fm_table *to, const struct fm_table *from)
+{
+    *to = *from;
+    to->cells = NULL;
+    to->columns = to->column_cap = to->rows = to->n = to->order_cap = 0;
+    to->order = NULL;
+    memset(&to->paths, 0, sizeof to->paths);
+    if (from->n == 0)
+        return true;
+    if (!fm_grow(to->mem, (void **)&to->cells, &to->column_cap, from->columns, sizeof *to->cells))
+        return false;
+    memset(to->cells, 0, to->column_cap * sizeof *to->cells);
+    to->columns = from->columns;
+    if (!fm_grow(to->mem, (void **)&to->order, &to->order_cap, from->n, sizeof *to->order))
+        return false;
+    for (size_t c = 0; c < from->columns; c++) {
+        if (!copy_column(to, from, c))
+            return false;
+    }
+    for (size_t i = 0; i < from->n; i++)
+        to->order[i] = (uint32_t)i;
+    to->rows = to->n = from->n;
+    return copy_paths(to, &from->paths.trie);
+}
+
 /* ------------------------------------------------------------------- where */
 
 struct at {

@@ -81,6 +81,8 @@ void fm_table_id(struct fm_table *t, uint32_t row, size_t col, uint32_t id);
 bool fm_table_put(struct fm_table *t, uint32_t row, size_t col, const struct fm_value *value);
 void fm_table_null(struct fm_table *t, uint32_t row, size_t col);
 bool fm_table_is_null(const struct fm_table *t, uint32_t row, size_t col);
+/* The visible rows, in their order. false: no memory; to is to be released all the same. */
+bool fm_table_copy(struct fm_table *to, const struct fm_table *from);
 /* A cell as a value of an expression (integers beyond 64 bits as f64, paths as null). */
 struct fm_value fm_table_value(const struct fm_table *t, uint32_t row, size_t col);
 
@@ -220,6 +222,7 @@ struct fm_result_column {
 
 struct fm_result_table {
     const char *name, *about, *event, *unit, *weigh, *note;
+    const char *part;            /* of `show`: the let's name; "" = the query's own steps */
     uint64_t samples;
     fm_i128 selected, all;
     struct fm_share_base *base;
@@ -242,9 +245,10 @@ struct fm_result {
 };
 
 struct fm_result *fm_result_new(struct fm_mem *mem);   /* NULL: no memory */
-/* Makes the visible rows of t a table of the result; `col` picks and orders columns (NULL: all). */
-enum fm_status fm_result_add(struct fm_result *result, const struct fm_query *q,
-                             struct fm_table *t, const size_t *col, size_t cols,
+/* Adds the visible rows of t as a table of the result; `part` is the name that `show` gives it, or
+ * ""; `col` picks and orders columns (NULL: all). */
+enum fm_status fm_result_add(struct fm_result *result, const struct fm_query *q, const char *part,
+                             const struct fm_table *t, const size_t *col, size_t cols,
                              struct fm_error *err);
 /* One figure for people: "12.3 ms", "4.0 KiB", "17". */
 void fm_figure_write(fm_i128 v, const char *unit, struct fm_out *out);

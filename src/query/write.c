@@ -178,6 +178,10 @@ static void write_json(const struct fm_result_table *t, struct fm_out *out)
 {
     fm_out_text(out, "{\"query\": ");
     json_text(out, t->name);
+    if (t->part[0] != '\0') {
+        fm_out_text(out, ", \"table\": ");
+        json_text(out, t->part);
+    }
     fm_out_text(out, ",\n  \"event\": ");
     json_text(out, t->event);
     fm_out_text(out, ", \"unit\": ");
@@ -340,7 +344,8 @@ static void write_head(const struct fm_result_table *t, const char *lead, const 
 {
     char buf[32];
 
-    fm_out_printf(out, "%s%s: event %s, weight %s", lead, t->name, t->event, t->weigh);
+    fm_out_printf(out, "%s%s%s%s: event %s, weight %s", lead, t->name,
+                  t->part[0] != '\0' ? " " : "", t->part, t->event, t->weigh);
     if (t->unit[0] != '\0')
         fm_out_printf(out, " in %s", t->unit);
     fm_out_printf(out, ", %s samples%s\n", fm_text_commas(t->samples, buf), end);

@@ -165,6 +165,59 @@ void fm_selection_release(struct fm_selection *sel)
     memset(sel, 0, sizeof *sel);
 }
 
+static void *copy_of(struct fm_mem *mem, const void *from, size_t bytes)
+{
+    void *to = fm_mem_alloc(mem, bytes);
+
+    if (to != NULL && bytes > 0)
+        memcpy(to, from, bytes);
+    return to;
+}
+
+static bool copy_stacks(struct fm_selection *to, const struct fm_stacks *from)
+{
+    struct fm_stacks *s = fm_mem_zalloc(to->mem, sizeof *s);
+    size_t tree = fm_store_tree_nodes(to->store);
+
+    to->stacks = s;
+    if (s == NULL)
+        return false;
+    s->node = copy_of(to->mem, from->node, from->nodes * sizeof *s->node);
+    s->nodes = s->node == NULL ? 0 : from->nodes;
+    s->frame = copy_of(to->mem, from->frame, from->frames * sizeof *s->frame);
+    s->frames = s->frame == NULL ? 0 : from->frames;
+    s->of_tree = copy_of(to->mem, from->of_tree, tree * sizeof *s->of_tree);
+    return s->node != NULL && (s->frame != NULL || from->frames == 0) && s->of_tree != NULL;
+}
+
+enum fm_status fm_selection_copy(struct fm_selection *to, const struct fm_selection *from,
+                                 struct fm_error *err)
+{
+    size_t events = fm_store_events(from->store);
+    bool ok;
+
+    *to = *from;
+    to->rows = NULL;
+    to->stacks = NULL;
+    to->letter = NULL;
+    to->event = copy_of(to->mem, from->event, events);
+    ok = to->event != NULL;
+    if (ok && from->letter != NULL) {
+        to->letter = copy_of(to->mem, from->letter, events * 2 * FM_PSEUDO_MAX);
+        ok = to->letter != NULL;
+    }
+    if (ok && from->rows != NULL) {
+        to->rows = copy_of(to->mem, from->rows, from->row_words * sizeof *to->rows);
+        ok = to->rows != NULL;
+    }
+    if (ok && from->stacks != NULL)
+        ok = copy_stacks(to, from->stacks);
+    if (ok)
+        return FM_OK;
+    fm_selection_release(to);
+    return fm_error_nomem(err);
+}
+
 fm_column fm_selection_weight_column(const struct fm_selection *sel)
 {
     return sel->weigh_col;

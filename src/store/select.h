@@ -111,6 +111,10 @@ enum fm_status fm_pseudo_views(struct fm_selection *sel, uint32_t first, const c
 enum fm_status fm_selection_init(struct fm_selection *sel, struct fm_store *store,
                                  const struct fm_select_options *options, struct fm_error *err);
 void fm_selection_release(struct fm_selection *sel);
+/* The same rows, weights and stacks, apart from the first: what is done to one leaves the other. On
+ * failure (FM_NOMEM) there is nothing to release. */
+enum fm_status fm_selection_copy(struct fm_selection *to, const struct fm_selection *from,
+                                 struct fm_error *err);
 
 /* Leaves the rows of the selected events that have no later partner. FM_CONFIG: the key is no
  * column, or was not imported. */

@@ -70,12 +70,12 @@ static const struct {
       "q.yaml:4:5: error: step 'union' is not part of this version [FM109]\n"
       "    4 |   - union: {with: up}\n"
       "      |     ^~~~~\n" },
-    { H "let: {}\n"
+    { H "let: []\n"
         "steps:\n"
         "  - group: {by: [any.function], measures: [self]}\n",
-      "q.yaml:3:1: error: 'let' is not part of this version [FM109]\n"
-      "    3 | let: {}\n"
-      "      | ^~~\n" },
+      "q.yaml:3:6: error: 'let' takes {NAME: {from: …, steps: […]}} [FM104]\n"
+      "    3 | let: []\n"
+      "      |      ^\n" },
     { H "from: threads\n"
         "steps:\n"
         "  - group: {by: [any.function], measures: [self]}\n",
@@ -85,10 +85,11 @@ static const struct {
     { H "from: sample\n"
         "steps:\n"
         "  - group: {by: [any.function], measures: [self]}\n",
-      "q.yaml:3:7: error: 'from: sample' is unknown; it is samples, spans, "
-      "counters, instants, offcpu, wakeups, runq or launches [FM102]\n"
+      "q.yaml:3:7: error: unknown source 'sample' (did you mean 'samples'?) [FM102]\n"
       "    3 | from: sample\n"
-      "      |       ^~~~~~\n" },
+      "      |       ^~~~~~\n"
+      "note: sources are: samples spans counters instants offcpu wakeups runq "
+      "launches\n" },
     { H "steps:\n"
         "  - where: {cpu: 1}\n"
         "    limit: 3\n"

@@ -252,7 +252,7 @@ START_TEST(examples_of_the_manual_run)
         snprintf(example, sizeof example, "%.*s\n", (int)(end - at), at);
         ck_assert_msg(query_run(ctx, store, example, NULL, "text") != NULL, "%s%s%s", example,
                       query_error(), query_messages());
-        ck_assert_str_eq(query_messages(), "");
+        ck_assert_ptr_null(strstr(query_messages(), "error:"));
         found++;
     }
     ck_assert_uint_ge(found, 4);

@@ -1,0 +1,160 @@
+/*
+ * flow.c - what a pipe has at the moment: the rows of a selection, or a table.
+ *
+ *     fm_flow_take()   another pipe's rows or table, moved or copied, so that it may be changed
+ *     fm_flow_table()  rows become a table: its header says what was selected
+ *
+ * Copies of rows have a bitmap and edited stacks of their own; what the view has of frames (texts)
+ * is never changed, and shared. Copies of a table have its visible rows only.
+ */
+#include "query/plan.h"
+
+#include "util/error.h"
+
+/* --------------------------------------------------------------- the rows */
+
+enum fm_status fm_flow_has_rows(struct fm_flow *flow, bool *some, struct fm_error *err)
+{
+    static const fm_column none[1] = { FM_COL_STACK };
+    struct fm_scan scan;
+    enum fm_status status = fm_scan_init(&scan, &flow->sel, none, 1, err);
+
+    if (status != FM_OK)
+        return status;
+    do {
+        *some = fm_scan_next(&scan);
+    } while (*some && scan.n == 0);
+    fm_scan_release(&scan);
+    return FM_OK;
+}
+
+void fm_flow_warn(struct fm_flow *flow, const struct fm_step *step)
+{
+    struct fm_yaml_node at = { .type = FM_YAML_SCALAR, .text = step->at->key,
+                               .line = step->at->key_line, .column = step->at->key_column,
+                               .n = strlen(step->at->key) };
+
+    if (flow->warned)
+        return;
+    fm_yaml_warn(fm_yaml_as(flow->c->log, FM_YAML_EMPTY), &at, "no rows are left after this '%s'",
+                 step->at->key);
+    flow->warned = true;
+}
+
+enum fm_status fm_flow_empty(struct fm_flow *flow, const struct fm_step *step,
+                             struct fm_error *err)
+{
+    enum fm_status status;
+    bool some;
+
+    if (flow->warned)
+        return FM_OK;
+    status = fm_flow_has_rows(flow, &some, err);
+    if (status == FM_OK && !some)
+        fm_flow_warn(flow, step);
+    return status;
+}
+
+/* --------------------------------------------------------------- the table */
+
+static void describe(const struct fm_flow *flow, struct fm_table *t)
+{
+    const struct fm_selection *sel = &flow->sel;
+
+    t->event = fm_store_str(sel->store, sel->event_name, NULL);
+    t->unit = fm_store_str(sel->store, sel->unit, NULL);
+    t->weigh = sel->weigh == FM_WEIGH_VALUE ? "value"
+               : sel->weigh == FM_WEIGH_SAMPLES ? "samples"
+               : fm_store_str(sel->store, fm_store_column_info(sel->store, sel->weigh_col)->name,
+                              NULL);
+    t->samples = flow->totals.samples;
+    t->selected = flow->totals.selected;
+    t->all = flow->totals.all;
+}
+
+struct fm_table *fm_flow_table(struct fm_flow *flow, const struct fm_step *step)
+{
+    fm_assert(!flow->tabled);
+    fm_table_init(&flow->table, &flow->c->ctx->mem, flow->sel.store, step->schema);
+    describe(flow, &flow->table);
+    flow->tabled = true;
+    return &flow->table;
+}
+
+void fm_flow_like(const struct fm_flow *flow, const struct fm_step *step, struct fm_table *t)
+{
+    const struct fm_table *from = &flow->table;
+
+    fm_table_init(t, from->mem, from->store, step->schema);
+    t->event = from->event;
+    t->unit = from->unit;
+    t->weigh = from->weigh;
+    t->note = from->note;
+    t->samples = from->samples;
+    t->selected = from->selected;
+    t->all = from->all;
+    t->base = from->base;
+    t->bases = from->bases;
+}
+
+void fm_flow_replace(struct fm_flow *flow, struct fm_table *t)
+{
+    fm_table_release(&flow->table);
+    flow->table = *t;
+}
+
+/* -------------------------------------------------------------- other pipes */
+
+static enum fm_status copy_rows(struct fm_flow *flow, const struct fm_flow *from,
+                                struct fm_error *err)
+{
+    const struct fm_stacks *stacks;
+    enum fm_status status = fm_selection_copy(&flow->sel, &from->sel, err);
+
+    if (status != FM_OK)
+        return status;
+    flow->view = from->view;          /* parts, too: the other pipe keeps them */
+    stacks = flow->sel.stacks;
+    if (stacks != NULL) {
+        flow->view.node = stacks->node;
+        flow->view.frame = stacks->frame;
+        flow->view.of_tree = stacks->of_tree;
+    }
+    return FM_OK;
+}
+
+enum fm_status fm_flow_take(struct fm_flow *flow, struct fm_pipe *from, struct fm_error *err)
+{
+    struct fm_flow *other = from->flow;
+    bool move = from->users == 1;
+
+    flow->window = other->window;
+    flow->totals = other->totals;
+    flow->warned = other->warned;
+    if (other->tabled && move) {
+        flow->table = other->table;
+        other->tabled = false;
+    } else if (other->tabled && !fm_table_copy(&flow->table, &other->table)) {
+        fm_table_release(&flow->table);
+        return fm_error_nomem(err);
+    }
+    if (from->shape == FM_SHAPE_TABLE) {
+        flow->tabled = true;
+        return FM_OK;
+    }
+    if (!move)
+        return copy_rows(flow, other, err);
+    flow->sel = other->sel;
+    flow->view = other->view;
+    memset(&other->sel, 0, sizeof other->sel);
+    return FM_OK;
+}
+
+void fm_flow_release(struct fm_flow *flow)
+{
+    if (flow->tabled)
+        fm_table_release(&flow->table);
+    fm_map_release(&flow->parts);
+    fm_selection_release(&flow->sel);
+    flow->tabled = false;
+}

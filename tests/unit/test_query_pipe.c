@@ -1,0 +1,235 @@
+/*
+ * Pipes of a query: lets, results that go on from others, several results, and what is refused.
+ * Values are worked out by hand.
+ */
+#include "query_help.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct fm_ctx *ctx;
+
+static void setup(void)
+{
+    ctx = fm_ctx_new();
+    ck_assert_ptr_nonnull(ctx);
+}
+
+static void teardown(void)
+{
+    fm_arena_release(&ctx->arena); /* the folders of the data path */
+    ck_assert_uint_eq(atomic_load(&ctx->mem.used), 0);
+    fm_ctx_free(ctx);
+}
+
+/* b is on the stacks of the second and the third row. */
+static const char lines[] =
+    "main@app;a@app 10 tid=101 thread=w1 cpu=0 ts=0\n"
+    "main@app;a@app;b@libx;c@libx 20 tid=102 thread=w2 cpu=1 ts=1000\n"
+    "main@app;b@libx;a@app 5 tid=101 thread=w1 cpu=1 ts=2000\n"
+    "main@app 1 tid=101 thread=w1 cpu=0 ts=3000\n";
+
+static const char *whole(const char *rest)
+{
+    static char text[8192];
+
+    snprintf(text, sizeof text, "foldmill-query: 1\nname: test\n%s", rest);
+    return text;
+}
+
+static void expect(const char *query, const char *csv)
+{
+    struct fm_store *store = query_store(ctx, lines);
+    const char *got = query_run(ctx, store, whole(query), NULL, "csv");
+
+    ck_assert_msg(got != NULL, "%s%s", query_error(), query_messages());
+    ck_assert_str_eq(got, csv);
+    fm_store_free(store);
+}
+
+static void refuse(const char *query, const char *message)
+{
+    struct fm_query *q = NULL;
+    struct fm_error err = { .status = FM_OK };
+
+    ck_assert_int_eq(query_load(ctx, whole(query), &q, &err), FM_CONFIG);
+    ck_assert_msg(strstr(fm_query_errors(q), message) != NULL, "%s", fm_query_errors(q));
+    fm_query_free(q);
+}
+
+START_TEST(rows_of_a_let_are_edited_apart)
+{
+    expect("let:\n"
+           "  hits:\n"
+           "    from: samples\n"
+           "    steps:\n"
+           "      - where: {stack: {has: b}}\n"
+           "  up:\n"
+           "    from: hits\n"
+           "    steps:\n"
+           "      - stack: {leaf: b}\n"
+           "      - group: {by: [path], measures: [self]}\n"
+           "  down:\n"
+           "    from: hits\n"
+           "    steps:\n"
+           "      - stack: {root: b}\n"
+           "      - group: {by: [path], measures: [self, self_share]}\n"
+           "  plain:\n"
+           "    from: hits\n"
+           "    steps:\n"
+           "      - group: {by: [path], measures: [self]}\n"
+           "show: [up, down, plain]\n",
+           "path,self (ns)\nmain;a;b,20\nmain;b,5\n"
+           "\npath,self (ns),self_share\nb;a,5,0.2\nb;c,20,0.8\n"
+           "\npath,self (ns)\nmain;a;b;c,20\nmain;b;a,5\n");
+}
+END_TEST
+
+START_TEST(tables_of_a_let_are_changed_apart)
+{
+    expect("let:\n"
+           "  all:\n"
+           "    from: samples\n"
+           "    steps:\n"
+           "      - group: {by: [any.function], measures: [self]}\n"
+           "      - sort: [-self]\n"
+           "  most: {from: all, steps: [limit: 1]}\n"
+           "  half: {from: all, steps: [limit: {rows: 1, at: 50%}]}\n"
+           "  rest: {from: all, steps: [limit: {rows: 2, rest: others}, compute: {x: self * 2}]}\n"
+           "show: [most, half, rest]\n"
+           "from: all\n"
+           "steps:\n"
+           "  - where: self > 0 and self < 20\n",
+           /* c 20, a 15, main 1, b 0 */
+           "function,self (ns)\nc,20\n\nfunction,self (ns)\na,15\n"
+           "\nfunction,self (ns),x (ns)\nc,20,40\na,15,30\nothers,1,2\n"
+           "\nfunction,self (ns)\na,15\nmain,1\n");
+}
+END_TEST
+
+START_TEST(a_let_goes_on_without_steps)
+{
+    expect("let:\n"
+           "  all: {from: samples, steps: [group: {by: [thread], measures: [self, samples]}]}\n"
+           "from: all\n"
+           "output: {columns: [samples, thread]}\n",
+           "samples,thread\n3,w1\n1,w2\n");
+}
+END_TEST
+
+START_TEST(columns_of_output_are_of_any_table_shown)
+{
+    expect("let:\n"
+           "  a: {from: samples, steps: [group: {by: [thread], measures: [self, samples]}]}\n"
+           "  b: {from: samples, steps: [group: {by: [cpu], measures: [self]}]}\n"
+           "show: [a, b]\n"
+           "output: {columns: [cpu, samples, thread]}\n",
+           "samples,thread\n3,w1\n1,w2\n\ncpu\n0\n1\n");
+}
+END_TEST
+
+START_TEST(a_gate_in_a_let_fails_the_query)
+{
+    struct fm_store *store = query_store(ctx, lines);
+
+    ck_assert_ptr_null(query_run(ctx, store, whole(
+        "let:\n"
+        "  all:\n"
+        "    from: samples\n"
+        "    steps:\n"
+        "      - group: {by: [thread], measures: [self]}\n"
+        "      - check: {fail_if: self > 19, message: \"${thread} ${self}\"}\n"
+        "from: all\n"), NULL, "csv"));
+    ck_assert_int_eq(query_status(), FM_GATE);
+    ck_assert_ptr_nonnull(strstr(query_messages(), "check failed: w2 20"));
+    fm_store_free(store);
+}
+END_TEST
+
+START_TEST(errors_of_pipes)
+{
+    static const char g[] = "steps: [group: {by: [cpu], measures: [self]}]}";
+    char text[2048];
+
+    refuse("let: {a: {from: b}, b: {from: c}, c: {from: a}}\nfrom: a\n",
+           "'a' needs itself: a -> b -> c -> a [FM110]");
+    refuse("let: {a: {from: a}}\nfrom: a\n", "'a' needs itself: a -> a [FM110]");
+    snprintf(text, sizeof text, "let: {first: {from: samples, %s}\nfrom: fist\n", g);
+    refuse(text, "unknown source 'fist' (did you mean 'first'?)");
+    refuse("let: {a: {from: samples, steps: []}}\nshow: [a]\n", "'a' is rows: only a table");
+    refuse("let: {samples: {from: spans, steps: []}}\nfrom: samples\nsteps: []\n",
+           "a 'let' cannot be named 'samples'");
+    refuse("let: [a]\nfrom: samples\nsteps: []\n", "'let' takes {NAME: {from: …, steps: […]}}");
+    refuse("let: {a: {from: samples, step: []}}\nshow: [a]\n", "unknown key 'step'");
+    refuse("show: a\n", "'show' must be a list of names");
+    refuse("show: [nosuch]\n", "unknown let 'nosuch'");
+    /* what nothing names is looked at, too */
+    refuse("let: {a: {from: samples, steps: [grup: 1]}}\n"
+           "from: samples\nsteps: [group: {by: [cpu], measures: [self]}]\n",
+           "unknown step 'grup' (did you mean 'group'?)");
+}
+END_TEST
+
+START_TEST(each_error_is_told_once)
+{
+    struct fm_query *q = NULL;
+    struct fm_error err = { .status = FM_OK };
+    const char *text;
+    size_t n = 0;
+
+    ck_assert_int_eq(query_load(ctx, whole("let:\n"
+                                           "  a: {from: samples, steps: [where: {nosuch.x.: 1}]}\n"
+                                           "  b: {from: a, steps: [grup: 1]}\n"
+                                           "  c: {from: a, steps: [srt: 1]}\n"
+                                           "show: [b, c]\n"), &q, &err), FM_CONFIG);
+    text = fm_query_errors(q);
+    for (const char *at = text; (at = strstr(at, "error:")) != NULL; at++)
+        n++;
+    ck_assert_msg(n == 2, "%s", text);
+    fm_query_free(q);
+}
+END_TEST
+
+START_TEST(the_step_that_leaves_no_rows_is_told)
+{
+    struct fm_store *store = query_store(ctx, lines);
+    const char *got;
+
+    got = query_run(ctx, store, whole("from: samples\n"
+                                      "steps:\n"
+                                      "  - group: {by: [cpu], measures: [self]}\n"
+                                      "  - where: self >= 0\n"
+                                      "  - where: self > 1000\n"
+                                      "  - where: self > 2000\n"), NULL, "csv");
+    ck_assert_str_eq(got, "cpu,self (ns)\n");
+    ck_assert_ptr_nonnull(strstr(query_messages(),
+                                 ":7:5: warning: no rows are left after this 'where'"));
+    ck_assert_ptr_null(strstr(query_messages(), ":8:5:"));
+    fm_store_free(store);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("query_pipe");
+    TCase *tcase = tcase_create("pipes");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, rows_of_a_let_are_edited_apart);
+    tcase_add_test(tcase, tables_of_a_let_are_changed_apart);
+    tcase_add_test(tcase, a_let_goes_on_without_steps);
+    tcase_add_test(tcase, columns_of_output_are_of_any_table_shown);
+    tcase_add_test(tcase, a_gate_in_a_let_fails_the_query);
+    tcase_add_test(tcase, errors_of_pipes);
+    tcase_add_test(tcase, each_error_is_told_once);
+    tcase_add_test(tcase, the_step_that_leaves_no_rows_is_told);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
