@@ -164,47 +164,11 @@ void fm_chrome_pair_release(struct fm_chrome_sweep *s)
 
 /* ------------------------------------------------------------------ unfinished ones */
 
-static bool sooner(const struct fm_chrome_sweep *s, uint32_t a, uint32_t b)
-{
-    return s->span[a].end < s->span[b].end;
-}
-
-static bool heap_push(struct fm_chrome_sweep *s, uint32_t i)
-{
-    struct fm_chrome_pile *p = &s->pile;
-    if (!fm_grow(s->mem, (void **)&p->heap, &p->heap_cap, p->heap_n + 1, sizeof *p->heap))
-        return false;
-    size_t at = p->heap_n++;
-    for (; at > 0 && sooner(s, i, p->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        p->heap[at] = p->heap[(at - 1) / 2];
-    p->heap[at] = i;
-    return true;
-}
-
-static void heap_pop(struct fm_chrome_sweep *s)
-{
-    struct fm_chrome_pile *p = &s->pile;
-    uint32_t last = p->heap[--p->heap_n];
-    size_t at = 0;
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child >= p->heap_n)
-            break;
-        if (child + 1 < p->heap_n && sooner(s, p->heap[child + 1], p->heap[child]))
-            child++;
-        if (!sooner(s, p->heap[child], last))
-            break;
-        p->heap[at] = p->heap[child];
-        at = child;
-    }
-    p->heap[at] = last;
-}
-
 static void end_one(struct fm_chrome_sweep *s, struct fm_chrome_span *r)
 {
     int64_t end = s->unfinished == FM_CHROME_END_THREAD ? s->thread_last : s->trace_last;
-    if (s->unfinished == FM_CHROME_END_ENCLOSING && s->pile.heap_n)
-        end = s->span[s->pile.heap[0]].end;
+    if (s->unfinished == FM_CHROME_END_ENCLOSING && s->pile.heap.n)
+        end = s->pile.heap.item[0].end;
     s->unfinished_n++;
     s->unfinished_at = at(r->self, s->unfinished_at);
     if (s->unfinished == FM_CHROME_END_DROP) {
@@ -223,20 +187,21 @@ static bool is_flow(const struct fm_chrome_span *r)
 /* The heap holds finished spans that began at or before the current start and end behind it. */
 static void end_open(struct fm_chrome_sweep *s)
 {
-    struct fm_chrome_pile *p = &s->pile;
-    p->heap_n = 0;
+    struct fm_chrome_heap *heap = &s->pile.heap;
+    heap->n = 0;
     for (size_t i = 0, same; i < s->n; i = same) {
         int64_t start = s->span[i].start;
         for (same = i; same < s->n && s->span[same].start == start; same++) {
             const struct fm_chrome_span *r = &s->span[same];
             if (!(r->flags & FM_CHROME_OPEN) && !is_flow(r) && r->end > start &&
-                !heap_push(s, (uint32_t)same)) {
+                !fm_chrome_heap_push(heap, s->mem,
+                                     (struct fm_chrome_ending){r->end, (uint32_t)same, 0})) {
                 s->oom = true;
                 return;
             }
         }
-        while (p->heap_n && s->span[p->heap[0]].end <= start)
-            heap_pop(s);
+        while (heap->n && heap->item[0].end <= start)
+            fm_chrome_heap_pop(heap);
         for (size_t k = i; k < same; k++)
             if (s->span[k].flags & FM_CHROME_OPEN)
                 end_one(s, &s->span[k]);

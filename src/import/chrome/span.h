@@ -7,6 +7,7 @@
 #ifndef FM_IMPORT_CHROME_SPAN_H
 #define FM_IMPORT_CHROME_SPAN_H
 
+#include "import/chrome/heap.h"
 #include "store/build.h"
 #include "util/json.h"
 
@@ -48,15 +49,17 @@ enum fm_chrome_unfinished {
 
 struct fm_chrome_open;             /* pair.c, sweep.c: a span that is open */
 struct fm_chrome_live;
+struct fm_chrome_nested;           /* nest.c */
 struct fm_chrome_pile {            /* grown as needed, kept for the next thread */
     struct fm_chrome_open *open;
     size_t open_cap;
     struct fm_chrome_live *live;
     size_t live_cap;
-    uint32_t *index;
+    struct fm_chrome_nested *nested;
+    size_t nested_cap;
+    struct fm_chrome_ending *index;
     size_t index_cap, index_n;
-    uint32_t *heap;
-    size_t heap_cap, heap_n;
+    struct fm_chrome_heap heap;
     struct fm_chrome_span *scratch;
     size_t scratch_cap;
     struct fm_chrome_part *part;
@@ -65,6 +68,19 @@ struct fm_chrome_pile {            /* grown as needed, kept for the next thread 
     size_t bounds, bound_cap;
     uint32_t *pending;             /* flow points that wait for the next span */
     size_t pendings, pending_cap;
+};
+
+/* Paths that were made lately. */
+#define FM_CHROME_KNOWN 1024u
+struct fm_chrome_known {
+    uint64_t key;                  /* node above << 32 | site */
+    fm_node node;                  /* FM_NODE_ROOT: not used */
+};
+
+/* What ended last, for flows of that time when nothing is open. */
+struct fm_chrome_ended {
+    int64_t at;
+    uint32_t inner;                /* record + 1 of the innermost; 0: nothing */
 };
 
 struct fm_chrome_sweep {
@@ -83,6 +99,7 @@ struct fm_chrome_sweep {
     uint32_t (*head)[2];           /* by name, all 0 between threads: see pair.c */
 
     struct fm_chrome_pile pile;
+    struct fm_chrome_known known[FM_CHROME_KNOWN];
     struct fm_chrome_span *span;
     size_t n;
     /* found: */
@@ -103,6 +120,19 @@ void fm_chrome_arrange(struct fm_chrome_sweep *s);
 /* sweep.c: self time and node of each, parts, what flows bind to. */
 void fm_chrome_sweep(struct fm_chrome_sweep *s);
 void fm_chrome_sweep_release(struct fm_chrome_sweep *s);
+
+/* nest.c: spans from i on, as long as they only nest; where it stopped: at the first of a group
+ * that does not, or behind the last. */
+size_t fm_chrome_nest(struct fm_chrome_sweep *s, size_t i, struct fm_chrome_ended *ended);
+void fm_chrome_nest_release(struct fm_chrome_sweep *s);
+/* The path of a site's span inside of `above`. */
+fm_node fm_chrome_child(struct fm_chrome_sweep *s, fm_node above, uint32_t site);
+/* Binds a flow to the span that is innermost (its number + 1, 0: to none) or to the next. false:
+ * it is no flow. */
+bool fm_chrome_bind_flow(struct fm_chrome_sweep *s, const struct fm_chrome_span *flow,
+                         uint32_t inner);
+/* Span number `span` begins: flows that wait are bound to it. */
+void fm_chrome_bind_next(struct fm_chrome_sweep *s, uint32_t span);
 
 /* sort.c: stable by exact start; or by (start, longest, place). */
 bool fm_chrome_sort_time(struct fm_chrome_sweep *s);

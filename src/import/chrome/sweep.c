@@ -12,6 +12,9 @@
  *
  *     smallest end = min(top of the stack, top of the heap)
  *
+ * Spans that only nest need none of this: nest.c takes them first, and a group of spans comes here
+ * that has an overlap in it.
+ *
  * When a span ends that is not the innermost, those inside of it get a new path (`dirty`: from
  * which on). Their self time up to there belongs to the old one. Paths of spans that overlap in
  * great numbers are of quadratic size: past a budget they keep the ancestry of their start.
@@ -40,44 +43,6 @@ struct sweep {
 static struct fm_chrome_span *record(const struct sweep *w, uint32_t slot)
 {
     return &w->s->span[w->p->live[slot].record];
-}
-
-static bool sooner(const struct sweep *w, uint32_t a, uint32_t b)
-{
-    const struct fm_chrome_span *x = record(w, a), *y = record(w, b);
-    return x->end != y->end ? x->end < y->end : w->p->live[a].record > w->p->live[b].record;
-}
-
-static void heap_push(struct sweep *w, uint32_t slot)
-{
-    struct fm_chrome_pile *p = w->p;
-    if (!fm_grow(w->s->mem, (void **)&p->heap, &p->heap_cap, p->heap_n + 1, sizeof *p->heap)) {
-        w->s->oom = true;
-        return;
-    }
-    size_t at = p->heap_n++;
-    for (; at > 0 && sooner(w, slot, p->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        p->heap[at] = p->heap[(at - 1) / 2];
-    p->heap[at] = slot;
-}
-
-static void heap_pop(struct sweep *w)
-{
-    struct fm_chrome_pile *p = w->p;
-    uint32_t last = p->heap[--p->heap_n];
-    size_t at = 0;
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child >= p->heap_n)
-            break;
-        if (child + 1 < p->heap_n && sooner(w, p->heap[child + 1], p->heap[child]))
-            child++;
-        if (!sooner(w, p->heap[child], last))
-            break;
-        p->heap[at] = p->heap[child];
-        at = child;
-    }
-    p->heap[at] = last;
 }
 
 /* ------------------------------------------------------------------ paths and parts */
@@ -109,7 +74,7 @@ static void set_path(struct sweep *w, struct fm_chrome_live *o, uint32_t outer)
         o->node = above;
         return;
     }
-    o->node = fm_builder_node(s->builder, above, s->frame(s->user, s->span[o->record].site));
+    o->node = fm_chrome_child(s, above, s->span[o->record].site);
 }
 
 static void clean(struct sweep *w)
@@ -166,23 +131,25 @@ static void leave(struct sweep *w, uint32_t slot)
     w->free = slot;
 }
 
-/* The open span that ends first, 0 when none is open. */
-static uint32_t first_end(const struct sweep *w, bool *heap)
+/* The open span that ends first; NULL when none is open. */
+static const struct fm_chrome_ending *first_end(const struct sweep *w, bool *heap)
 {
     const struct fm_chrome_pile *p = w->p;
-    uint32_t a = p->index_n ? p->index[p->index_n - 1] : 0, b = p->heap_n ? p->heap[0] : 0;
-    *heap = b && (!a || sooner(w, b, a));
+    const struct fm_chrome_ending *a = p->index_n ? &p->index[p->index_n - 1] : NULL;
+    const struct fm_chrome_ending *b = p->heap.n ? p->heap.item : NULL;
+    *heap = b && (!a || fm_chrome_sooner(b, a));
     return *heap ? b : a;
 }
 
 static void advance(struct sweep *w, int64_t until)
 {
     bool heap;
-    uint32_t slot;
-    while ((slot = first_end(w, &heap)) != 0 && record(w, slot)->end <= until) {
-        charge(w, record(w, slot)->end);
+    const struct fm_chrome_ending *first;
+    while ((first = first_end(w, &heap)) != NULL && first->end <= until) {
+        uint32_t slot = first->slot;
+        charge(w, first->end);
         if (heap)
-            heap_pop(w);
+            fm_chrome_heap_pop(&w->p->heap);
         else
             w->p->index_n--;
         leave(w, slot);
@@ -232,81 +199,66 @@ static void enter(struct sweep *w, uint32_t i)
         return;
     one.prev = outer;
     bool heap;
-    uint32_t first = first_end(w, &heap);
-    if (first && record(w, first)->end < r->end) {
+    const struct fm_chrome_ending *first = first_end(w, &heap);
+    if (first && first->end < r->end) {
         s->overlaps++;
         s->overlap_at = FM_MIN(s->overlap_at, offset);
-        s->overlap_ns += (uint64_t)r->end - (uint64_t)record(w, first)->end;
+        s->overlap_ns += (uint64_t)r->end - (uint64_t)first->end;
     }
     p->live[slot] = one;
     p->live[outer].next = slot;
     p->live[0].prev = slot;
-    if (p->index_n == 0 || r->end <= record(w, p->index[p->index_n - 1])->end)
-        p->index[p->index_n++] = slot;
-    else
-        heap_push(w, slot);
+    struct fm_chrome_ending ending = {r->end, i, slot};
+    if (p->index_n == 0 || r->end <= p->index[p->index_n - 1].end)
+        p->index[p->index_n++] = ending;
+    else if (!fm_chrome_heap_push(&p->heap, s->mem, ending))
+        s->oom = true;
 }
 
-static void bind(struct sweep *w, uint32_t point, uint32_t span)
+/* From the first span of a group on until nothing is open; where the next group begins. */
+static size_t sweep_group(struct sweep *w, size_t i)
 {
-    struct fm_chrome_pile *p = w->p;
-    if (!fm_grow(w->s->mem, (void **)&p->bound, &p->bound_cap, p->bounds + 1, sizeof *p->bound)) {
-        w->s->oom = true;
-        return;
+    struct fm_chrome_sweep *s = w->s;
+    struct fm_chrome_live *live = w->p->live;
+    bool heap;
+    const struct fm_chrome_ending *last;
+    w->now = s->span[i].start;
+    w->ended = 0;
+    for (size_t first = i; i < s->n && !s->oom; i++) {
+        const struct fm_chrome_span *r = &s->span[i];
+        advance(w, r->start);
+        live = w->p->live;
+        uint32_t top = live[0].prev;
+        if (top == 0 && i > first)
+            return i;
+        if (fm_chrome_bind_flow(s, r, top ? live[top].record + 1 : 0))
+            continue;
+        fm_chrome_bind_next(s, (uint32_t)i);
+        enter(w, (uint32_t)i);
     }
-    p->bound[p->bounds][0] = point;
-    p->bound[p->bounds++][1] = span;
-}
-
-static void bind_later(struct sweep *w, uint32_t point)
-{
-    struct fm_chrome_pile *p = w->p;
-    if (!fm_grow(w->s->mem, (void **)&p->pending, &p->pending_cap, p->pendings + 1,
-                 sizeof *p->pending)) {
-        w->s->oom = true;
-        return;
-    }
-    p->pending[p->pendings++] = point;
-}
-
-/* The innermost span around now; what ends now counts when there is nothing else. */
-static void bind_here(struct sweep *w, uint32_t point)
-{
-    uint32_t top = w->p->live[0].prev;
-    if (top)
-        bind(w, point, w->p->live[top].record);
-    else if (w->ended)
-        bind(w, point, w->ended - 1);
+    while (!s->oom && (last = first_end(w, &heap)) != NULL)
+        advance(w, last->end);
+    return i;
 }
 
 void fm_chrome_sweep(struct fm_chrome_sweep *s)
 {
     struct fm_chrome_pile *p = &s->pile;
     struct sweep w = {.s = s, .p = p, .used = 1, .budget = BUDGET + 32 * (uint64_t)s->n};
-    p->index_n = p->heap_n = p->parts = p->bounds = p->pendings = 0;
+    struct fm_chrome_ended ended = {0, 0};
+    p->index_n = p->heap.n = p->parts = p->bounds = p->pendings = 0;
     if (!fm_grow(s->mem, (void **)&p->live, &p->live_cap, 1, sizeof *p->live)) {
         s->oom = true;
         return;
     }
     p->live[0] = (struct fm_chrome_live){0};
-    w.now = s->n ? s->span[0].start : 0;
-    for (size_t i = 0; i < s->n && !s->oom; i++) {
-        const struct fm_chrome_span *r = &s->span[i];
-        advance(&w, r->start);
-        if (r->type == FM_CHROME_FLOW_HERE) {
-            bind_here(&w, r->site);
-        } else if (r->type == FM_CHROME_FLOW_NEXT) {
-            bind_later(&w, r->site);
-        } else {
-            for (; p->pendings; p->pendings--)
-                bind(&w, p->pending[p->pendings - 1], (uint32_t)i);
-            enter(&w, (uint32_t)i);
+    for (size_t i = 0; i < s->n && !s->oom;) {
+        i = fm_chrome_nest(s, i, &ended);
+        if (i < s->n && !s->oom) {
+            i = sweep_group(&w, i);
+            ended = (struct fm_chrome_ended){w.now, w.ended};
         }
     }
-    bool heap;
-    uint32_t last;
-    while (!s->oom && (last = first_end(&w, &heap)) != 0)
-        advance(&w, record(&w, last)->end);
 }
 
 void fm_chrome_sweep_start(struct fm_chrome_sweep *s, struct fm_chrome_span *span, size_t n)
@@ -322,9 +274,10 @@ void fm_chrome_sweep_release(struct fm_chrome_sweep *s)
 {
     struct fm_chrome_pile *p = &s->pile;
     fm_chrome_pair_release(s);
+    fm_chrome_nest_release(s);
     fm_mem_free(s->mem, p->live, p->live_cap * sizeof *p->live);
     fm_mem_free(s->mem, p->index, p->index_cap * sizeof *p->index);
-    fm_mem_free(s->mem, p->heap, p->heap_cap * sizeof *p->heap);
+    fm_mem_free(s->mem, p->heap.item, p->heap.cap * sizeof *p->heap.item);
     fm_mem_free(s->mem, p->scratch, p->scratch_cap * sizeof *p->scratch);
     fm_mem_free(s->mem, p->part, p->part_cap * sizeof *p->part);
     fm_mem_free(s->mem, p->bound, p->bound_cap * sizeof *p->bound);
