@@ -514,6 +514,47 @@ uint64_t fm_event(struct fm_binding *b, int class_id, const uint64_t *value,
     return UINT64_MAX;
 }
 
+static bool copies_only(const struct fm_bound_rule *r)
+{
+    const struct fm_rule *rule = r->rule;
+    const struct fm_rule_thread *t = &rule->thread;
+    return r->event != FM_NONE && !r->when && !rule->skip && !rule->eachs &&
+           rule->kind != FM_KIND_SAMPLE && r->need != 0 && !r->checkeds && !r->slows && !r->one &&
+           !r->weight_is_count && !r->weight_is_dur && !t->pid && !t->tid && !t->name &&
+           !rule->stack.split && !rule->stack.frames;
+}
+
+bool fm_class_copy(const struct fm_binding *b, int class_id, uint64_t fields,
+                   struct fm_class_copy *copy)
+{
+    if (class_id < 0 || b->class[class_id].rules == 0)
+        return false;
+    const struct fm_bound_rule *r = &b->class[class_id].rule[0];
+    if (!copies_only(r) || r->plains > FM_COPY_MOVES)
+        return false;
+    memset(copy, 0, sizeof *copy);
+    copy->event = r->event;
+    copy->links = r->rule->links > 0;
+    copy->all = r->need;
+    for (size_t i = 0; i < r->plains; i++) {
+        if (is_present(&fields, r->plain[i].field))
+            copy->move[copy->moves++] = r->plain[i];
+        else if (r->plain[i].column == FM_COL_WEIGHT)
+            return false;
+    }
+    return true;
+}
+
+void fm_event_links(struct fm_binding *b, int class_id, const uint64_t *value,
+                    const uint64_t *present, uint64_t row)
+{
+    const struct fm_bound *c = &b->class[class_id];
+    struct fm_eval e = {.b = b, .class = c, .value = value, .present = present,
+                        .each = FM_NO_FIELD};
+    fm_assert(c->rules > 0);
+    add_links(&e, c->rule[0].rule, row);
+}
+
 void fm_event_unmapped(struct fm_binding *b, const char *class_name, uint64_t offset)
 {
     fm_str name = fm_builder_str(b->builder, class_name, strlen(class_name));

@@ -107,6 +107,25 @@ uint64_t fm_event(struct fm_binding *binding, int class_id, const uint64_t *valu
                   const uint64_t *present);
 void fm_event_unmapped(struct fm_binding *binding, const char *class_name, uint64_t offset);
 
+/*
+ * What fm_event() does for an event of a class with `fields` (a bit each) and no others, where that
+ * is copying fields into columns: the importer may then make such rows many at once
+ * (fm_rows_column()), EVENT among the columns. false: it is more, or the class is large. Links
+ * are left to fm_event_links(), a call for each row.
+ */
+#define FM_COPY_MOVES 24
+struct fm_class_copy {
+    uint32_t event;
+    bool links;
+    uint64_t all;                  /* fields that would be copied if they were there */
+    size_t moves;
+    struct fm_move move[FM_COPY_MOVES];
+};
+bool fm_class_copy(const struct fm_binding *binding, int class_id, uint64_t fields,
+                   struct fm_class_copy *copy);
+void fm_event_links(struct fm_binding *binding, int class_id, const uint64_t *value,
+                    const uint64_t *present, uint64_t row);
+
 /* Event index of the store that class_id's rule writes to (constant event names only), else
  * FM_NONE. */
 uint32_t fm_class_event(const struct fm_binding *binding, int class_id);

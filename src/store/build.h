@@ -206,6 +206,18 @@ static inline uint64_t fm_row_end(struct fm_builder *builder)
     return number;
 }
 
+/*
+ * Many rows at once, column by column: at most fm_rows_room() of them, EVENT first.
+ *
+ *     value = fm_rows_column(b, FM_COL_TS, n);     n places, each of which must be written
+ *     first = fm_rows_end(b, n);                   number of the first
+ *
+ * NULL: no memory, the builder has failed.
+ */
+size_t fm_rows_room(const struct fm_builder *builder);
+uint64_t *fm_rows_column(struct fm_builder *builder, fm_column col, size_t n);
+uint64_t fm_rows_end(struct fm_builder *builder, size_t n);
+
 uint64_t fm_builder_rows(const struct fm_builder *builder);
 /* Changes a column of a row that was ended already (span durations, self times). Rows of sealed
  * segments are kept as patches and applied at the seal. */

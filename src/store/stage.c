@@ -389,3 +389,44 @@ void fm_stage_advance(struct fm_builder *b, uint32_t n)
     if (b->stage.row == FM_BLOCK_ROWS)
         fm_stage_full(b);
 }
+
+/* ------------------------------------------------------------------ many rows */
+
+size_t fm_rows_room(const struct fm_builder *b)
+{
+    fm_assert(b->stage.row < FM_BLOCK_ROWS);
+    return FM_BLOCK_ROWS - b->stage.row;
+}
+
+/* Sets `n` bits from bit `from` on. */
+static void set_bits(uint64_t *bits, uint32_t from, uint32_t n)
+{
+    while (n > 0) {
+        uint32_t at = from & 63, step = FM_MIN(64 - at, n);
+        uint64_t ones = step == 64 ? UINT64_MAX : (1ull << step) - 1;
+        bits[from >> 6] |= ones << at;
+        from += step;
+        n -= step;
+    }
+}
+
+uint64_t *fm_rows_column(struct fm_builder *b, fm_column col, size_t n)
+{
+    struct fm_lane *lane;
+
+    fm_assert(!b->stage.open && n <= fm_rows_room(b));
+    lane = col < b->stage.lanes && b->stage.lane[col] != NULL ? b->stage.lane[col]
+                                                              : take_lane(b, col);
+    if (lane == NULL)
+        return NULL;
+    set_bits(lane->valid, b->stage.row, (uint32_t)n);
+    return lane->value + b->stage.row;
+}
+
+uint64_t fm_rows_end(struct fm_builder *b, size_t n)
+{
+    uint64_t first = b->stage.first_row + b->stage.row;
+
+    fm_stage_advance(b, (uint32_t)n);
+    return first;
+}

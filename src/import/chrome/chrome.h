@@ -6,7 +6,11 @@
  *     event.c    the fields of one event, what its phase makes of it
  *     thread.c   processes and threads: ids that are numbers or texts, names that come later
  *     class.c    classes of the mapping (phase/category), arguments that somebody wants
- *     span.c     B, E, X: collected by thread, paired, unfinished ones ended
+ *     span.c     B, E, X: collected by thread
+ *     early.c    B and E paired while they are read
+ *     pair.c     B and E paired at the end
+ *     span_row.c rows of spans
+ *     nest.c     the stack of spans that only nest
  *     sweep.c    the instantaneous stack: self time, parts, what flows bind to
  *     async.c    b n e, S T p F               flow.c   s t f, bind_id
  *     other.c    counters, instants, objects, thread states
@@ -83,6 +87,8 @@ struct fm_chrome_process {
 };
 
 struct fm_chrome_span;             /* span.h */
+struct fm_chrome_begun;            /* early.c */
+struct fm_chrome_closed;
 struct fm_chrome_thread {
     struct fm_chrome_ident pid, tid;
     uint32_t process;              /* index of c->process */
@@ -93,8 +99,14 @@ struct fm_chrome_thread {
     int64_t first, last;           /* ns, over its events; first > last: none */
     struct fm_chrome_span *span;   /* records in file order */
     size_t spans, span_cap;
+    uint32_t places;               /* numbers of B, E, X and flows in file order */
     bool unordered;                /* B or E older than one before it */
+    bool later;                    /* B and E from now on are paired at the end */
     struct fm_json_time newest;    /* of B and E */
+    struct fm_chrome_begun *begun; /* B that are open */
+    size_t begins, begun_cap;
+    struct fm_chrome_closed *closed;   /* E that closed one already */
+    size_t closes, closed_cap;
 };
 
 /* ------------------------------------------------------------- the import */
@@ -287,12 +299,26 @@ uint32_t fm_chrome_join(struct fm_chrome *c, uint32_t older, uint32_t newer);
 uint64_t fm_chrome_row(struct fm_chrome *c, uint32_t class_index, uint64_t *value,
                        uint64_t *present, uint32_t chain, uint64_t offset);
 
+/* The links of a row that was made without fm_chrome_row(). */
+void fm_chrome_links(struct fm_chrome *c, uint32_t class_index, uint64_t *value,
+                     uint64_t *present, uint32_t chain, uint64_t row);
+
 /* ---- span.c */
 void fm_chrome_span(struct fm_chrome *c, const struct fm_chrome_event *e);       /* B E X */
 /* A new record of a thread; NULL: no memory. */
 struct fm_chrome_span *fm_chrome_record(struct fm_chrome *c, uint32_t thread);
-bool fm_chrome_spans_finish(struct fm_chrome *c);
 void fm_chrome_spans_release(struct fm_chrome *c);
+/* ---- early.c: B and E are paired while they are read, as long as E ends the latest B. */
+/* The record made last is a B. */
+void fm_chrome_begin(struct fm_chrome *c, struct fm_chrome_thread *t, uint32_t name);
+/* An E. false: it is not that simple, and from now on nothing is (t->later). */
+bool fm_chrome_close(struct fm_chrome *c, struct fm_chrome_thread *t, uint32_t name, int64_t end,
+                     int16_t ps, uint64_t offset);
+/* Undoes it: B are open, E are records. false: no memory. */
+bool fm_chrome_reopen(struct fm_chrome *c, struct fm_chrome_thread *t);
+void fm_chrome_records_free(struct fm_chrome *c, struct fm_chrome_thread *t);
+
+bool fm_chrome_spans_finish(struct fm_chrome *c);                                /* span_row.c */
 
 /* ---- async.c */
 void fm_chrome_async(struct fm_chrome *c, const struct fm_chrome_event *e);  /* b n e S T p F */

@@ -396,3 +396,12 @@ uint64_t fm_chrome_row(struct fm_chrome *c, uint32_t class_index, uint64_t *valu
         put_owns(c, row, chain);
     return row;
 }
+
+void fm_chrome_links(struct fm_chrome *c, uint32_t class_index, uint64_t *value,
+                     uint64_t *present, uint32_t chain, uint64_t row)
+{
+    const struct fm_chrome_class *class = &c->class[class_index];
+    if (c->arg_names)
+        put_args(c, class->group->fields, value, present, class->args ? chain : 0);
+    fm_event_links(c->binding, class->id, value, present, row);
+}

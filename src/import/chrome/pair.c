@@ -147,7 +147,7 @@ void fm_chrome_pair(struct fm_chrome_sweep *s, bool unordered)
     p.open = pile->open;
     p.open[0] = (struct fm_chrome_open){0};
     for (size_t i = 0; i < s->n && !s->oom; i++) {
-        if (s->span[i].type == FM_CHROME_B)
+        if (s->span[i].type == FM_CHROME_B && s->span[i].flags & FM_CHROME_OPEN)
             take_begin(&p, (uint32_t)i);
         else if (s->span[i].type == FM_CHROME_E)
             take_end(&p, (uint32_t)i);

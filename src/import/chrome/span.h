@@ -20,7 +20,8 @@ enum {
     FM_CHROME_OPEN = 1,            /* no end is known */
     FM_CHROME_UNFINISHED = 2,      /* its end was made up */
     FM_CHROME_UNMATCHED = 4,       /* E that closes nothing */
-    FM_CHROME_DROP = 8
+    FM_CHROME_DROP = 8,
+    FM_CHROME_PARTS = 16           /* some of its time is in parts */
 };
 
 struct fm_chrome_span {
