@@ -63,7 +63,7 @@ static bool add_distinct(struct fm_grouping *x, struct fm_agg_state *s, struct f
             return false;
         break;
     case FM_F64:
-        lane = fm_f64_bits(value->f);
+        lane = fm_f64_bits(value->f + 0.0);      /* -0 is 0 */
         break;
     case FM_BOOL:
         lane = value->b;
@@ -262,6 +262,15 @@ static struct fm_value wide(fm_i128 v)
     return fm_value_f64((double)v);
 }
 
+uint64_t fm_nearest_rank(double percent, uint64_t n)
+{
+    /* in billionths, as it was written: 55 / 100 * 100 is more than 55 in doubles */
+    fm_u128 part = (fm_u128)llround(percent * 1e9), rank;
+
+    rank = (part * n + (fm_u128)99999999999) / (fm_u128)100000000000;
+    return rank < 1 ? 1 : rank > n ? n : (uint64_t)rank;
+}
+
 static struct fm_value percentile(const struct fm_grouping *x, size_t a, size_t g)
 {
     const struct fm_agg_state *s = &x->state[a];
@@ -269,8 +278,7 @@ static struct fm_value percentile(const struct fm_grouping *x, size_t a, size_t 
 
     if (n == 0)
         return fm_value_null();
-    rank = (size_t)ceil(x->g->agg[a].percent / 100 * (double)n);
-    rank = rank < 1 ? 1 : rank > n ? n : rank;
+    rank = (size_t)fm_nearest_rank(x->g->agg[a].percent, n);
     return s->item[s->first[g] + rank - 1].value;
 }
 
@@ -297,6 +305,9 @@ static bool exact(const struct fm_grouping *x, size_t a, size_t g, fm_i128 *out)
         return true;
     case FM_AGG_ALL:
         *out = x->totals->all;
+        return true;
+    case FM_AGG_GROUP:
+        *out = x->base;
         return true;
     case FM_AGG_COUNT:
     case FM_AGG_DISTINCT:

@@ -11,7 +11,8 @@
  * walk the ancestors of each pair's node with a stamp per key (cheap for few pairs), or, when that
  * would be longer than the tree, sum subtrees in one reverse pass (parent < child), then go forward
  * in pre-order with a counter per key on the path and add a subtree's sum where its key is
- * outermost.
+ * outermost. Keys of two frames that follow each other (caller.X, callee.X) are the same by node
+ * instead of by frame: edge.c.
  *
  * Values that need more than sums (p99, distinct …) take a second scan over the same rows: each row
  * remembers its pair, each pair the groups it is in (aggregate.c).
@@ -35,8 +36,7 @@ static void tuples_release(struct fm_tuples *t)
     fm_mem_free(t->mem, t->value, t->value_cap * sizeof *t->value);
 }
 
-/* The tuple `up` extended by a value; FM_NONE: no memory. Tuple 0 is empty. */
-static uint32_t tuple(struct fm_tuples *t, uint32_t up, uint32_t value)
+uint32_t fm_tuple(struct fm_tuples *t, uint32_t up, uint32_t value)
 {
     bool fresh;
     uint64_t *slot = fm_map_put(&t->map, (uint64_t)up << 32 | value, &fresh);
@@ -122,7 +122,7 @@ static uint32_t row_value(struct fm_grouping *x, size_t k, uint32_t place)
     }
 }
 
-static uint32_t attr_value(struct fm_grouping *x, size_t k, uint32_t frame)
+uint32_t fm_group_attr(struct fm_grouping *x, size_t k, uint32_t frame)
 {
     enum fm_attr attr = x->g->key[k].attr;
     uint64_t lane;
@@ -140,9 +140,9 @@ static uint32_t node_value(struct fm_grouping *x, size_t k, uint32_t node)
     case FM_KEY_PATH:
         return node == 0 ? FM_NONE : x->path[node];
     case FM_KEY_LEAF:
-        return attr_value(x, k, node == 0 ? FM_NONE : v->node[node].frame);
+        return fm_group_attr(x, k, node == 0 ? FM_NONE : v->node[node].frame);
     default:
-        return attr_value(x, k, node == 0 ? FM_NONE : v->node[v->top[node]].frame);
+        return fm_group_attr(x, k, node == 0 ? FM_NONE : v->node[v->top[node]].frame);
     }
 }
 
@@ -185,7 +185,7 @@ static uint32_t keyed_pair(struct fm_grouping *x, uint32_t place)
     for (size_t k = 0; k < x->g->keys; k++) {
         if (x->g->key[k].kind > FM_KEY_EXPR)
             continue;
-        t = tuple(&x->tuples, t, row_value(x, k, place));
+        t = fm_tuple(&x->tuples, t, row_value(x, k, place));
         if (t == FM_NONE)
             return x->oom = true, 0;
     }
@@ -339,8 +339,8 @@ static bool make_buckets(struct fm_grouping *x)
         uint32_t t = x->pair[p].tuple;
         for (size_t k = 0; k < x->g->keys && t != FM_NONE; k++) {
             enum fm_key_kind kind = x->g->key[k].kind;
-            if (kind > FM_KEY_EXPR && kind != FM_KEY_ANY)
-                t = tuple(&x->tuples, t, node_value(x, k, x->pair[p].node));
+            if (kind > FM_KEY_EXPR && kind < FM_KEY_ANY)
+                t = fm_tuple(&x->tuples, t, node_value(x, k, x->pair[p].node));
         }
         if (t == FM_NONE)
             return false;
@@ -392,7 +392,7 @@ static bool bucket_groups(struct fm_grouping *x)
 /* --------------------------------------------------------------- any.X keys */
 
 /* Key number of every frame; the last number is that of "no frame". */
-static bool frame_tuples(struct fm_grouping *x)
+static bool frame_keys(struct fm_grouping *x)
 {
     size_t frames = x->v->frames;
 
@@ -402,14 +402,21 @@ static bool frame_tuples(struct fm_grouping *x)
     for (size_t f = 0; f <= frames; f++) {
         uint32_t t = 0;
         for (size_t k = 0; k < x->g->keys && t != FM_NONE; k++) {
-            if (x->g->key[k].kind == FM_KEY_ANY)
-                t = tuple(&x->frame_tuples, t,
-                          attr_value(x, k, f == frames ? FM_NONE : (uint32_t)f));
+            if (x->g->key[k].kind >= FM_KEY_ANY)
+                t = fm_tuple(&x->frame_tuples, t,
+                          fm_group_attr(x, k, f == frames ? FM_NONE : (uint32_t)f));
         }
         if (t == FM_NONE || x->oom)
             return false;
         x->frame_key[f] = t;
     }
+    return true;
+}
+
+static bool frame_tuples(struct fm_grouping *x)
+{
+    if (!(x->g->edges ? fm_edge_keys(x) : frame_keys(x)))
+        return false;
     x->group_of = fm_arena_alloc(x->c->arena, x->frame_tuples.n * sizeof *x->group_of);
     x->stamp = fm_arena_alloc(x->c->arena, x->frame_tuples.n * sizeof *x->stamp);
     x->seen = fm_arena_alloc(x->c->arena, x->frame_tuples.n * sizeof *x->seen);
@@ -428,7 +435,15 @@ static uint32_t group_of(struct fm_grouping *x, uint32_t b, uint32_t key)
 
 static uint32_t key_of_node(const struct fm_grouping *x, uint32_t node)
 {
+    if (x->node_key != NULL)
+        return x->node_key[node];
     return x->frame_key[node == 0 ? x->v->frames : x->v->node[node].frame];
+}
+
+/* Without a frame, or without a call: the node's rows are by themselves, none below it are. */
+static bool is_bare(const struct fm_grouping *x, uint32_t node)
+{
+    return node == 0 || (x->node_key != NULL && x->node_key[node] == x->no_key);
 }
 
 static void add_sums(struct fm_sums *g, fm_i128 weight, uint64_t samples, uint64_t rows)
@@ -445,6 +460,7 @@ static bool walk_bucket(struct fm_grouping *x, uint32_t b)
         uint32_t at = x->by_bucket[i], node = x->pair[at].node;
         struct fm_pair *p = &x->pair[at];
         uint64_t turn = ++x->turn;
+        bool bare = is_bare(x, node);
         uint32_t own = group_of(x, b, key_of_node(x, node));
         if (x->oom)
             return false;
@@ -452,7 +468,7 @@ static bool walk_bucket(struct fm_grouping *x, uint32_t b)
         p->groups_at = (uint32_t)x->lists;
         do {
             uint32_t key = key_of_node(x, node), g;
-            if (x->seen[key] != turn) {
+            if (x->seen[key] != turn && (bare || !is_bare(x, node))) {
                 x->seen[key] = turn;
                 g = group_of(x, b, key);
                 if (x->oom)
@@ -488,7 +504,7 @@ static bool tree_bucket(struct fm_grouping *x, uint32_t b)
         x->group[own].self += p->weight;
         x->sum[p->node] = (struct fm_sums){ .total = p->weight, .samples = p->samples,
                                             .rows = p->rows };
-        if (p->node == 0)
+        if (is_bare(x, p->node))
             add_sums(&x->group[own], p->weight, p->samples, p->rows);
     }
     for (size_t n = nodes; n-- > 1;) {
@@ -506,7 +522,7 @@ static bool tree_bucket(struct fm_grouping *x, uint32_t b)
         for (; top != node[n].parent; top = node[top].parent)
             x->seen[key_of_node(x, top)]--;
         key = key_of_node(x, n);
-        if (x->seen[key]++ == 0) {
+        if (x->seen[key]++ == 0 && !is_bare(x, n)) {
             uint32_t g = group_of(x, b, key);
             if (x->oom)
                 return false;
@@ -580,13 +596,13 @@ static void key_cells(struct fm_grouping *x, struct fm_table *t, uint32_t row,
 
     /* tuples were extended in key order: node keys last, any keys apart */
     for (k = x->g->keys; k-- > 0;) {
-        if (x->g->key[k].kind == FM_KEY_ANY) {
+        if (x->g->key[k].kind >= FM_KEY_ANY) {
             key_cell(x, t, row, k, x->frame_tuples.value[frame]);
             frame = x->frame_tuples.up[frame];
         }
     }
     for (k = x->g->keys; k-- > 0;) {
-        if (x->g->key[k].kind > FM_KEY_EXPR && x->g->key[k].kind != FM_KEY_ANY) {
+        if (x->g->key[k].kind > FM_KEY_EXPR && x->g->key[k].kind < FM_KEY_ANY) {
             key_cell(x, t, row, k, x->tuples.value[bucket]);
             bucket = x->tuples.up[bucket];
         }
@@ -623,6 +639,8 @@ static enum fm_status fill(struct fm_grouping *x, struct fm_table *t, struct fm_
         if (row == FM_NONE)
             return fm_error_nomem(err);
         key_cells(x, t, row, &x->group[g]);
+        if (x->g->bases)
+            fm_group_base(x, t, row);
         fm_group_measures(x, t, row, g);
     }
     return x->c->arena->oom ? fm_error_nomem(err) : FM_OK;
@@ -645,6 +663,7 @@ static void grouping_release(struct fm_grouping *x)
     fm_mem_free(x->mem, x->list, x->list_cap * sizeof *x->list);
     fm_mem_free(x->mem, x->sum, x->sum == NULL ? 0 : x->v->nodes * sizeof *x->sum);
     fm_aggregate_release(x);
+    fm_group_bases_release(x);
 }
 
 static void sum_pairs(struct fm_grouping *x)
@@ -687,6 +706,8 @@ static enum fm_status make_groups(struct fm_grouping *x, struct fm_table *t, str
     if (!ok || x->oom)
         return fm_error_nomem(err);
     status = x->g->scans ? fm_aggregate_scan(x, err) : FM_OK;
+    if (status == FM_OK && x->g->bases)
+        status = fm_group_bases(x, err);
     return status != FM_OK ? status : fill(x, t, err);
 }
 

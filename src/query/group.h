@@ -75,18 +75,44 @@ struct fm_grouping {
     uint32_t *first, *by_bucket; /* pairs of bucket b: by_bucket[first[b] … first[b + 1]) */
     struct fm_sums *group;
     size_t groups, group_cap;
-    /* any.X */
-    uint32_t *frame_key;         /* frame -> tuple of frame_tuples; [frames] = no frame */
+    /* any.X, caller.X, callee.X */
+    uint32_t *frame_key;         /* any.X: frame -> tuple of frame_tuples; [frames] = no frame */
+    uint32_t *node_key;          /* the others: node -> tuple of the innermost call: edge.c */
+    uint32_t no_key;             /* tuple of no call */
     uint32_t *group_of, *stamp;  /* by frame tuple, in the bucket at hand */
     uint64_t *seen, turn;
     uint32_t *list;              /* groups of pairs */
     size_t lists, list_cap;
     struct fm_sums *sum;         /* by node */
+    /* base.c */
+    fm_i128 *base_of_row;        /* weight by value of the first key */
+    size_t bases;
+    struct fm_map base_row;      /* that value -> its place; released with it */
+    uint32_t null_base;
+    fm_i128 base;                /* of the group at hand */
     /* aggregate.c */
     struct fm_acc *acc;          /* [agg * groups + group] */
     size_t accs;
     struct fm_agg_state *state;  /* one an aggregate */
 };
+
+/* A tuple extended by a value; FM_NONE: no memory. Tuple 0 is empty. */
+uint32_t fm_tuple(struct fm_tuples *t, uint32_t up, uint32_t value);
+/* The value of key k for a frame, FM_NONE: null. */
+uint32_t fm_group_attr(struct fm_grouping *x, size_t k, uint32_t frame);
+
+/* edge.c: fills x->node_key. false: no memory. */
+bool fm_edge_keys(struct fm_grouping *x);
+
+/* base.c: the weight of each value of the first key, for share(x, group). */
+enum fm_status fm_group_bases(struct fm_grouping *x, struct fm_error *err);
+void fm_group_bases_release(struct fm_grouping *x);
+/* Settles x->base for a row of the result, whose key cells are there. */
+void fm_group_base(struct fm_grouping *x, const struct fm_table *t, uint32_t row);
+
+/* The nearest rank of a percentile among n > 0 values, from 1: the smallest that has so many
+ * percent of them at or below it. */
+uint64_t fm_nearest_rank(double percent, uint64_t n);
 
 /* Second scan: the aggregates that look at values. */
 enum fm_status fm_aggregate_scan(struct fm_grouping *x, struct fm_error *err);

@@ -6,7 +6,8 @@
  * of rows in a second scan. Shares and rates are rewritten:
  *
  *     self_share      self / SELECTED            share(x, all)   x / ALL
- *     total_share     total / SELECTED           rate(x)         x / WINDOW
+ *     total_share     total / SELECTED           share(x, group) x / GROUP
+ *     rate(x)         x / WINDOW
  *
  * so that x / 0 is null by the rules of expressions. A name inside an aggregate is a column of the
  * rows; outside it is a measure defined before.
@@ -35,13 +36,26 @@ static const char *last_part(const char *name)
     return dot == NULL || dot[1] == '\0' ? name : dot + 1;
 }
 
+static const struct {
+    const char *prefix;
+    enum fm_key_kind kind;
+} scope[] = {
+    { "any.", FM_KEY_ANY }, { "leaf.", FM_KEY_LEAF }, { "root.", FM_KEY_ROOT },
+    { "caller.", FM_KEY_CALLER }, { "callee.", FM_KEY_CALLEE }
+};
+
+static bool is_frame_key(const char *text)
+{
+    for (size_t i = 0; i < FM_COUNT(scope); i++) {
+        if (strncmp(text, scope[i].prefix, strlen(scope[i].prefix)) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool frame_key(struct context *x, struct fm_key *key, const char *text,
                       const struct fm_yaml_node *at)
 {
-    static const struct {
-        const char *prefix;
-        enum fm_key_kind kind;
-    } scope[] = { { "any.", FM_KEY_ANY }, { "leaf.", FM_KEY_LEAF }, { "root.", FM_KEY_ROOT } };
     const char *known[FM_ATTRS];
 
     for (size_t i = 0; i < FM_COUNT(scope); i++) {
@@ -73,8 +87,7 @@ static bool name_key(struct context *x, struct fm_key *key, const struct fm_yaml
         key->kind = FM_KEY_PATH;
         return true;
     }
-    if (strncmp(key->full, "any.", 4) == 0 || strncmp(key->full, "leaf.", 5) == 0
-        || strncmp(key->full, "root.", 5) == 0)
+    if (is_frame_key(key->full))
         return frame_key(x, key, key->full, at);
     key->kind = FM_KEY_ROW;
     k = fm_operand_find(c, FM_SCOPE_ROWS, key->full, strlen(key->full));
@@ -138,7 +151,8 @@ static bool compile_keys(struct context *x, const struct fm_yaml_node *by)
                           "a key is a name, or {NAME: EXPRESSION}");
             ok = false;
         }
-        g->any |= key->kind == FM_KEY_ANY;
+        g->any |= key->kind >= FM_KEY_ANY;
+        g->edges |= key->kind > FM_KEY_ANY;
         for (size_t k = 0; k + 1 < g->keys && ok; k++) {
             if (strcmp(g->key[k].full, key->full) == 0) {
                 fm_yaml_error(fm_yaml_as(x->c->log, FM_YAML_DUPLICATE), item[i],
@@ -147,7 +161,32 @@ static bool compile_keys(struct context *x, const struct fm_yaml_node *by)
             }
         }
     }
+    for (size_t i = 0; ok && g->edges && i < g->keys; i++) {
+        if (g->key[i].kind != FM_KEY_ANY)
+            continue;
+        fm_yaml_error(fm_yaml_as(x->c->log, FM_YAML_PLACE), item[i],
+                      "'%s' is of one frame, caller and callee are of two: not both in one group",
+                      g->key[i].full);
+        ok = false;
+    }
     return ok && g->key != NULL;
+}
+
+/* Calls of a function by itself are shown when they are asked for. */
+static bool compile_recursion(struct context *x, const struct fm_yaml_node *node)
+{
+    if (node == NULL)
+        return true;
+    x->g->recursion = fm_yaml_is(node, "show");
+    if (!x->g->recursion && !fm_yaml_is(node, "hide")) {
+        fm_yaml_error(fm_yaml_as(x->c->log, FM_YAML_TYPE), node, "'recursion' is show or hide");
+        return false;
+    }
+    if (x->g->edges)
+        return true;
+    fm_yaml_error(fm_yaml_as(x->c->log, FM_YAML_PLACE), node,
+                  "'recursion' is for groups by caller and callee");
+    return false;
 }
 
 /* -------------------------------------------------------------- aggregates */
@@ -249,25 +288,55 @@ static bool columns_only(struct context *x, const struct fm_expr *node)
 
 static bool lower(struct context *x, struct fm_expr *node);
 
+static enum fm_cell_type key_cell(const struct context *x, const struct fm_key *key)
+{
+    if (key->kind == FM_KEY_PATH)
+        return FM_CELL_PATH;
+    if (key->kind == FM_KEY_EXPR)
+        return fm_expr_cell(x->c, NULL, key->expr);
+    if (key->kind == FM_KEY_ROW && key->operand->type == FM_TYPE_STACK)
+        return FM_CELL_PATH;
+    return fm_type_cell(key->kind == FM_KEY_ROW ? key->operand->type : fm_attr_type(key->attr));
+}
+
+/* What the share is of; false: logged. */
+static bool share_base(struct context *x, const struct fm_expr *at, const char *name,
+                       enum fm_agg_kind *kind)
+{
+    if (strcmp(name, "selected") == 0) {
+        *kind = FM_AGG_SELECTED;
+        return true;
+    }
+    if (strcmp(name, "all") == 0) {
+        *kind = FM_AGG_ALL;
+        return true;
+    }
+    if (strcmp(name, "group") != 0) {
+        complain(x, at, strcmp(name, "parent") == 0
+                            ? "is a base that only nodes of a 'tree' have"
+                            : "is no share's base (selected, all, group)", name);
+        return false;
+    }
+    *kind = FM_AGG_GROUP;
+    if (x->g->keys > 0 && key_cell(x, &x->g->key[0]) == FM_CELL_PATH) {
+        complain(x, at, "is the first key's value, which cannot be a path", name);
+        return false;
+    }
+    x->g->bases = true;
+    return true;
+}
+
 static bool lower_share(struct context *x, struct fm_expr *node)
 {
-    static const char *const of[] = { "selected", "all" };
-    enum fm_agg_kind kind = FM_AGG_SELECTED;
+    enum fm_agg_kind kind;
     const char *name = node->args == 2 ? node->arg[1]->name : "selected";
 
     if (node->args < 1 || node->args > 2 || name == NULL) {
-        complain(x, node, "takes a measure and one of selected, all", node->name);
+        complain(x, node, "takes a measure and one of selected, all, group", node->name);
         return false;
     }
-    if (strcmp(name, of[1]) == 0)
-        kind = FM_AGG_ALL;
-    else if (strcmp(name, of[0]) != 0) {
-        bool later = strcmp(name, "group") == 0 || strcmp(name, "parent") == 0;
-        complain(x, node->arg[1], later ? "is a share's base that is not part of this version"
-                                        : "is no share's base (selected, all)", name);
-        return false;
-    }
-    if (!lower(x, node->arg[0]))
+    if (!share_base(x, node->args == 2 ? node->arg[1] : node, name, &kind)
+        || !lower(x, node->arg[0]))
         return false;
     if (x->c->unit[0] != '\0' && strcmp(node->arg[0]->unit, x->c->unit) != 0) {
         complain(x, node->arg[0], "is a share of the weight: units do not match", "share");
@@ -501,43 +570,64 @@ static bool compile_measures(struct context *x, const struct fm_yaml_node *node)
 
 /* ------------------------------------------------------------------ schema */
 
-static enum fm_cell_type key_cell(const struct context *x, const struct fm_key *key)
+/* What a / b is a share of, NULL: of nothing. */
+static const char *share_of(const struct context *x, const struct fm_expr *e)
 {
-    if (key->kind == FM_KEY_PATH)
-        return FM_CELL_PATH;
-    if (key->kind == FM_KEY_EXPR)
-        return fm_expr_cell(x->c, NULL, key->expr);
-    if (key->kind == FM_KEY_ROW && key->operand->type == FM_TYPE_STACK)
-        return FM_CELL_PATH;
-    return fm_type_cell(key->kind == FM_KEY_ROW ? key->operand->type : fm_attr_type(key->attr));
+    if (e->op != FM_EXPR_DIV || e->arg[1]->op != FM_EXPR_REF)
+        return NULL;
+    switch (x->g->agg[e->arg[1]->ref].kind) {
+    case FM_AGG_SELECTED:
+        return "selected";
+    case FM_AGG_ALL:
+        return "all";
+    case FM_AGG_GROUP:
+        return fm_arena_printf(x->c->arena, "group (%s)", x->g->key[0].name);
+    default:
+        return NULL;
+    }
+}
+
+/* Rows of the store are in one group each, so that the sum over groups is that of the rows. */
+static bool is_additive(const struct context *x, const struct fm_agg *agg)
+{
+    if (agg->kind == FM_AGG_SELF)
+        return true;
+    return !x->g->any && (agg->kind <= FM_AGG_ROWS || agg->kind == FM_AGG_COUNT
+                          || agg->kind == FM_AGG_SUM);
+}
+
+/* Sums of weights, samples, rows and values, and what is made of them by + and -. */
+static bool is_amount(const struct context *x, const struct fm_expr *e)
+{
+    const struct fm_agg *agg = e->op == FM_EXPR_REF ? &x->g->agg[e->ref] : NULL;
+
+    if (agg != NULL)
+        return agg->kind <= FM_AGG_ALL || agg->kind == FM_AGG_COUNT || agg->kind == FM_AGG_SUM;
+    return (e->op == FM_EXPR_ADD || e->op == FM_EXPR_SUB) && is_amount(x, e->arg[0])
+           && is_amount(x, e->arg[1]);
 }
 
 static void describe_measure(const struct context *x, const struct fm_measure *m,
                              struct fm_schema_column *col)
 {
     const struct fm_expr *e = m->expr;
-    const struct fm_agg *agg = e->op == FM_EXPR_REF ? &x->g->agg[e->ref] : NULL;
 
     col->name = col->full = m->name;
     col->unit = e->unit == NULL ? "" : e->unit;
     col->type = fm_expr_cell(x->c, x->g, e);
     col->untyped = x->c->store == NULL;
-    if (agg != NULL) {
-        /* self sums up over the groups; what counts a row in several groups does not */
-        col->additive = agg->kind == FM_AGG_SELF
-                        || (!x->g->any && (agg->kind <= FM_AGG_ROWS || agg->kind == FM_AGG_COUNT
-                                           || agg->kind == FM_AGG_SUM));
-    } else if (e->op == FM_EXPR_DIV && e->arg[1]->op == FM_EXPR_REF
-               && (x->g->agg[e->arg[1]->ref].kind == FM_AGG_SELECTED
-                   || x->g->agg[e->arg[1]->ref].kind == FM_AGG_ALL)) {
-        const struct fm_expr *what = e->arg[0];
-        col->share = true;
-        col->of = x->g->agg[e->arg[1]->ref].kind == FM_AGG_ALL ? "all" : "selected";
-        col->unit = "";
-        col->additive = what->op == FM_EXPR_REF
-                        && (x->g->agg[what->ref].kind == FM_AGG_SELF
-                            || (!x->g->any && x->g->agg[what->ref].kind == FM_AGG_TOTAL));
-    }
+    col->amount = is_amount(x, e);
+    col->of = share_of(x, e);
+    col->share = col->of != NULL;
+    if (e->op == FM_EXPR_REF)
+        col->additive = is_additive(x, &x->g->agg[e->ref]);
+    if (!col->share)
+        return;
+    col->unit = "";
+    /* shares of one base add up as what they are shares of */
+    col->additive = x->g->agg[e->arg[1]->ref].kind != FM_AGG_GROUP
+                    && e->arg[0]->op == FM_EXPR_REF
+                    && is_additive(x, &x->g->agg[e->arg[0]->ref]);
 }
 
 static bool describe(struct context *x, struct fm_schema *schema)
@@ -586,7 +676,7 @@ static bool describe(struct context *x, struct fm_schema *schema)
 struct fm_group *fm_group_compile(struct fm_compile *c, const struct fm_yaml_node *node,
                                   struct fm_schema *schema)
 {
-    static const char *const known[] = { "by", "measures" };
+    static const char *const known[] = { "by", "measures", "recursion" };
     struct fm_group *g = fm_arena_alloc(c->arena, sizeof *g);
     struct context x = { c, g, node };
     const struct fm_yaml_node *by, *measures;
@@ -609,6 +699,7 @@ struct fm_group *fm_group_compile(struct fm_compile *c, const struct fm_yaml_nod
         return NULL;
     }
     ok = compile_keys(&x, by);
+    ok = ok && compile_recursion(&x, fm_yaml_get(node, "recursion"));
     ok = compile_measures(&x, measures) && ok;
     return ok && describe(&x, schema) ? g : NULL;
 }

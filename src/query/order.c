@@ -461,7 +461,7 @@ static uint32_t new_rest(struct limiter *l, uint32_t like)
  * are 15 % to the last digit. */
 static double add_shares(const struct fm_table *t, const char *of, double a, double b)
 {
-    fm_i128 base = strcmp(of, "all") == 0 ? t->all : t->selected;
+    fm_i128 base = strcmp(of, "all") == 0 ? t->all : strcmp(of, "selected") == 0 ? t->selected : 0;
     double total = (double)base;
 
     if (base <= 0 || base >= (fm_i128)1 << 53)
@@ -508,17 +508,14 @@ static bool keeps(const struct limiter *l, const struct slice *s, const struct f
 {
     uint64_t skip = 0;
 
-    if (l->limit->at >= 0) {
-        double rank = l->limit->at * (double)s->rows;
-        skip = (uint64_t)rank;
-        if ((double)skip == rank && skip > 0)
-            skip--;               /* nearest rank: ceil(at * rows), counted from 1 */
-    }
+    if (l->limit->at >= 0)
+        skip = fm_nearest_rank(100 * l->limit->at, s->rows) - 1;
     if (s->met < skip)
         return false;
     if (s->kept < l->limit->rows)
         return true;
-    return l->limit->ties && s->last != FM_NONE
+    /* without a sort the order is that of the keys, which no two rows share */
+    return l->limit->ties && keys > 0 && s->last != FM_NONE
            && compare_keys(l->t, key, keys, s->last, row) == 0;
 }
 

@@ -108,19 +108,24 @@ enum fm_status fm_group_run(struct fm_compile *c, struct fm_group *group,
                             struct fm_error *err);
 
 /* measure.c: keys and measures of a group. */
-enum fm_key_kind { FM_KEY_ROW, FM_KEY_EXPR, FM_KEY_PATH, FM_KEY_LEAF, FM_KEY_ROOT, FM_KEY_ANY };
+enum fm_key_kind {
+    FM_KEY_ROW, FM_KEY_EXPR,                    /* of rows */
+    FM_KEY_PATH, FM_KEY_LEAF, FM_KEY_ROOT,      /* of stacks, one value each */
+    FM_KEY_ANY, FM_KEY_CALLER, FM_KEY_CALLEE    /* of frames, and of two that follow each other */
+};
 
 struct fm_key {
     enum fm_key_kind kind;
     const char *name, *full;
     struct fm_operand *operand;  /* ROW */
     struct fm_expr *expr;        /* EXPR */
-    enum fm_attr attr;           /* LEAF, ROOT, ANY */
+    enum fm_attr attr;           /* from LEAF on */
 };
 
 enum fm_agg_kind {
     FM_AGG_SELF, FM_AGG_TOTAL, FM_AGG_SAMPLES, FM_AGG_ROWS,   /* by node: no second scan */
     FM_AGG_SELECTED, FM_AGG_ALL, FM_AGG_WINDOW,               /* constants of the run */
+    FM_AGG_GROUP,                                             /* weight of the first key's value */
     FM_AGG_COUNT, FM_AGG_SUM, FM_AGG_MIN, FM_AGG_MAX, FM_AGG_AVG, FM_AGG_DISTINCT, FM_AGG_FIRST,
     FM_AGG_LAST, FM_AGG_PERCENTILE, FM_AGG_STDDEV
 };
@@ -143,7 +148,10 @@ struct fm_group {
     size_t aggs, agg_cap;
     struct fm_measure *measure;
     size_t measures, measure_cap;
-    bool any;                    /* some key is any.X */
+    bool any;                    /* some key is any.X, caller.X or callee.X: */
+    bool edges;                  /* one of the latter two */
+    bool recursion;              /* edges: with those from a function to itself */
+    bool bases;                  /* some aggregate is GROUP */
     bool scans;                  /* some aggregate needs the values of rows */
 };
 

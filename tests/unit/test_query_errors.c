@@ -233,12 +233,12 @@ static const struct {
       "      |                                                   ^~~~~~~~~~~~~~~~~~~~~~~~~\n" },
     { H "steps:\n"
         "  - group: {by: [path], measures: {x: \"share(self, everything)\"}}\n",
-      "q.yaml:4:52: error: 'everything' is no share's base (selected, all) [FM107]\n"
+      "q.yaml:4:52: error: 'everything' is no share's base (selected, all, group) [FM107]\n"
       "    4 |   - group: {by: [path], measures: {x: \"share(self, everything)\"}}\n"
       "      |                                                    ^~~~~~~~~~\n" },
     { H "steps:\n"
         "  - group: {by: [path], measures: {x: \"share(self, group)\"}}\n",
-      "q.yaml:4:52: error: 'group' is a share's base that is not part of this version [FM107]\n"
+      "q.yaml:4:52: error: 'group' is the first key's value, which cannot be a path [FM107]\n"
       "    4 |   - group: {by: [path], measures: {x: \"share(self, group)\"}}\n"
       "      |                                                    ^~~~~\n" },
     { H "steps:\n"

@@ -4,7 +4,10 @@
  */
 #include "query_help.h"
 
+#include "query/group.h"
+
 #include <check.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -37,6 +40,20 @@ static const char lines[] =
     "main;e 7 tid=102 thread=w2 ts=50\n"
     "- 4 ts=60\n"
     "main;a 1000 event=alloc:bytes tid=101 thread=w1 ts=70\n";
+
+/* A text in pieces. */
+static char text[1 << 14];
+static size_t used;
+
+static FM_PRINTF(1, 2) void put(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    used += (size_t)vsnprintf(text + used, sizeof text - used, fmt, ap);
+    va_end(ap);
+    ck_assert_uint_lt(used, sizeof text);
+}
 
 static void expect_as(const char *store_lines, const char *steps, const char *format,
                       const char *want)
@@ -157,6 +174,212 @@ START_TEST(what_an_edit_drops_stays_in_the_share_of_a_tree)
 }
 END_TEST
 
+/* ------------------------------------------------------------------- edges */
+
+START_TEST(calls_count_each_sample_once)
+{
+    expect("  - where: {event: cpu}\n"
+           "  - group:\n"
+           "      by: [caller.function, callee.function]\n"
+           "      measures: [self, total, samples]\n",
+           "caller.function,callee.function,self (ns),total (ns),samples\n"
+           "a,b,5,5,3\n"
+           "b,a,0,5,3\n"
+           "main,a,30,35,5\n"
+           "main,c,0,0,1\n"
+           "main,d,7,7,1\n"
+           "main,e,7,7,1\n"
+           ",,4,4,1\n");
+}
+END_TEST
+
+START_TEST(calls_of_itself_are_shown_when_asked_for)
+{
+    expect("  - where: {event: cpu, stack: {has: a}}\n"
+           "  - group:\n"
+           "      by: [caller.function, callee.function]\n"
+           "      recursion: show\n"
+           "      measures: {self: self, total: total, longest: max(weight)}\n",
+           "caller.function,callee.function,self (ns),total (ns),longest (ns)\n"
+           "a,a,20,20,20\n"
+           "a,b,5,5,5\n"
+           "b,a,0,5,5\n"
+           "main,a,10,35,20\n");
+    refuse("  - group: {by: [any.function], recursion: show, measures: [self]}\n",
+           "'recursion' is for groups by caller and callee");
+    refuse("  - group: {by: [any.function, callee.function], measures: [self]}\n",
+           "'any.function' is of one frame");
+    refuse("  - group: {by: [caller.name], measures: [self]}\n", "unknown frame attribute 'name'");
+}
+END_TEST
+
+START_TEST(one_side_of_a_call_is_a_key_too)
+{
+    expect("  - where: {event: cpu}\n"
+           "  - group: {by: [thread, caller.function], measures: [self, total]}\n",
+           "thread,function,self (ns),total (ns)\n"
+           "w1,a,5,5\n"
+           "w1,b,0,5\n"
+           "w1,main,10,15\n"
+           "w2,main,34,34\n"
+           ",,4,4\n");
+}
+END_TEST
+
+/* Enough rows for the pre-order rule: f(0) -> f(1) -> … -> f(39), a stack for each length, each of
+ * weight 1. The call f(i) -> f(i + 1) is on 39 - i of them; f(0) alone has none. */
+START_TEST(calls_of_a_whole_tree)
+{
+    const char *got;
+    struct fm_store *store;
+
+    used = 0;
+    for (int n = 1; n <= 40; n++) {
+        for (int i = 0; i < n; i++)
+            put("%sf%d", i > 0 ? ";" : "", i + 10);
+        put(" 1\n");
+    }
+    store = query_store(ctx, text);
+    got = query_run(ctx, store,
+                    query_of("  - group:\n"
+                             "      by: [caller.function, callee.function]\n"
+                             "      measures: [self, total, samples]\n"), NULL, "csv");
+    ck_assert_ptr_nonnull(got);
+    used = 0;
+    put("caller.function,callee.function,self (ns),total (ns),samples\n");
+    for (int i = 0; i < 39; i++)
+        put("f%d,f%d,1,%d,%d\n", i + 10, i + 11, 39 - i, 39 - i);
+    put(",,1,1,1\n");
+    ck_assert_str_eq(got, text);
+    fm_store_free(store);
+}
+END_TEST
+
+/* ------------------------------------------------------------------ shares */
+
+/* cpu by thread: w1 10 + 5 + 0 = 15, w2 20 + 7 + 7 = 34, none 4. */
+START_TEST(shares_of_the_first_key)
+{
+    expect("  - where: {event: cpu}\n"
+           "  - group:\n"
+           "      by: [thread, any.function]\n"
+           "      measures: {self: self, of: \"share(self, group)\", a: \"share(total, all)\"}\n"
+           "  - where: self > 0\n",
+           "thread,function,self (ns),of,a\n"
+           "w1,a,10,0.6666666666666666,0.2830188679245283\n"
+           "w1,b,5,0.3333333333333333,0.09433962264150944\n"
+           "w2,a,20,0.5882352941176471,0.37735849056603776\n"
+           "w2,d,7,0.20588235294117646,0.1320754716981132\n"
+           "w2,e,7,0.20588235294117646,0.1320754716981132\n"
+           ",,4,1,0.07547169811320754\n");
+    /* a is on stacks of 35: 15 of w1, 20 of w2 */
+    expect("  - where: {event: cpu}\n"
+           "  - group: {by: [any.function, thread], measures: {of: \"share(total, group)\"}}\n"
+           "  - where: {function: [a, c]}\n",
+           "function,thread,of\n"
+           "a,w1,0.42857142857142855\n"
+           "a,w2,0.5714285714285714\n"
+           "c,w1,\n");
+    refuse("  - group: {by: [path], measures: {x: \"share(self, group)\"}}\n",
+           "'group' is the first key's value, which cannot be a path");
+    refuse("  - group: {by: [thread], measures: {x: \"share(self, parent)\"}}\n",
+           "'parent' is a base that only nodes of a 'tree' have");
+}
+END_TEST
+
+START_TEST(the_head_tells_what_shares_are_of)
+{
+    expect_as(lines,
+              "  - where: {event: cpu, thread: w2}\n"
+              "  - group:\n"
+              "      by: [thread]\n"
+              "      measures:\n"
+              "        part: share(self)\n"
+              "        whole: share(self, all)\n"
+              "        again: self / total\n"
+              "        own: share(self, group)\n", "text",
+              "# q: event cpu, weight value in ns, 3 samples\n"
+              "# part: of selected = 34 ns\n"
+              "# whole: of all = 53 ns\n"
+              "# own: of group (thread)\n"
+              "thread  part (%)  whole (%)  again  own (%)\n"
+              "w2        100.00      64.15  1.000   100.00\n");
+}
+END_TEST
+
+/* ------------------------------------------------------------------- ranks */
+
+START_TEST(nearest_ranks_are_exact)
+{
+    static const struct {
+        double percent;
+        uint64_t n, rank;
+    } table[] = {
+        { 50, 1, 1 }, { 50, 2, 1 }, { 50, 3, 2 }, { 50, 4, 2 }, { 55, 100, 55 }, { 55, 180, 99 },
+        { 7, 100, 7 }, { 99, 100, 99 }, { 99, 101, 100 }, { 99.9, 1000, 999 },
+        { 99.9, 1001, 1000 }, { 99.99, 10000, 9999 }, { 0.1, 1000, 1 }, { 100, 7, 7 },
+        { 0, 5, 1 }, { 29, 100, 29 }, { 58, 50, 29 }
+    };
+
+    for (size_t i = 0; i < FM_COUNT(table); i++)
+        ck_assert_uint_eq(fm_nearest_rank(table[i].percent, table[i].n), table[i].rank);
+}
+END_TEST
+
+/* 20 rows of weights 1 … 20: 55 % are 11 rows, so that p55 is 11 and the row at 55% too. */
+START_TEST(percentiles_and_the_row_at_a_rank)
+{
+    used = 0;
+    for (int i = 1; i <= 20; i++)
+        put("f%02d %d\n", i, i);
+    expect_as(text,
+              "  - group:\n"
+              "      by: [cpu]\n"
+              "      measures:\n"
+              "        {a: p55(weight), b: p5(weight), c: p95(weight), d: stddev(weight)}\n", "csv",
+              "cpu,a (ns),b (ns),c (ns),d (ns)\n,11,1,19,5.766281297335398\n");
+    expect_as(text,
+              "  - group: {by: [leaf.function], measures: [self]}\n"
+              "  - sort: [self]\n"
+              "  - limit: {rows: 1, at: 55%}\n", "csv", "function,self (ns)\nf11,11\n");
+}
+END_TEST
+
+/* Rows of equal ts go by source and row; those without ts come last, whatever `last` says. */
+START_TEST(first_and_last_go_by_time)
+{
+    expect_as("a 1 ts=50 thread=x tid=101 cpu=1\n"
+              "a 2 ts=10 thread=x tid=101 cpu=2\n"
+              "a 3 thread=x tid=101 cpu=3\n"
+              "a 4 ts=10 thread=x tid=101 cpu=4\n"
+              "a 5 ts=50 thread=x tid=101 cpu=5\n"
+              "b 6 thread=x tid=101 cpu=6\n"
+              "b 7 thread=x tid=101 cpu=7\n"
+              "c 8 ts=1 thread=x tid=101\n",
+              "  - group:\n"
+              "      by: [leaf.function]\n"
+              "      measures: {f: first(cpu), l: last(cpu)}\n", "csv",
+              "function,f,l\na,2,5\nb,6,7\nc,,\n");
+}
+END_TEST
+
+START_TEST(ties_need_a_sort)
+{
+    static const char group[] = "  - where: {event: cpu}\n"
+                                "  - group: {by: [leaf.function], measures: [self]}\n";
+    char steps[512];
+
+    snprintf(steps, sizeof steps, "%s  - limit: {rows: 1, ties: include}\n", group);
+    expect(steps, "function,self (ns)\na,30\n");
+    snprintf(steps, sizeof steps,
+             "%s  - sort: [-self]\n  - limit: {rows: 2, ties: include, rest: others}\n", group);
+    expect(steps, "function,self (ns)\na,30\nd,7\ne,7\nothers,9\n");
+    snprintf(steps, sizeof steps, "%s  - sort: [-self]\n  - limit: {rows: 0, ties: include}\n",
+             group);
+    expect(steps, "function,self (ns)\n");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("query_steps");
@@ -168,6 +391,16 @@ static Suite *suite(void)
     tcase_add_test(t, a_tree_is_indented_and_tells_what_it_leaves_out);
     tcase_add_test(t, a_tree_is_a_result_like_any_other);
     tcase_add_test(t, what_an_edit_drops_stays_in_the_share_of_a_tree);
+    tcase_add_test(t, calls_count_each_sample_once);
+    tcase_add_test(t, calls_of_itself_are_shown_when_asked_for);
+    tcase_add_test(t, one_side_of_a_call_is_a_key_too);
+    tcase_add_test(t, calls_of_a_whole_tree);
+    tcase_add_test(t, shares_of_the_first_key);
+    tcase_add_test(t, the_head_tells_what_shares_are_of);
+    tcase_add_test(t, nearest_ranks_are_exact);
+    tcase_add_test(t, percentiles_and_the_row_at_a_rank);
+    tcase_add_test(t, first_and_last_go_by_time);
+    tcase_add_test(t, ties_need_a_sort);
     suite_add_tcase(s, t);
     return s;
 }
