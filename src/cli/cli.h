@@ -4,6 +4,7 @@
  * The command uses the library through foldmill.h alone. A run goes
  *
  *     main.c     finds the command, parses its arguments by the option table (options.c, opt.c)
+ *     inputs.c   which files are which input of a query
  *     load.c     reads the inputs into a store and prints what was damaged or lost
  *     one file a command, which returns an exit status
  *
@@ -174,6 +175,11 @@ int add_data_dirs(struct cli *cli);
  * nothing to go on with (also with --strict after damage). Returns an exit status. */
 int load(struct cli *cli, const char *const *path, size_t n, const char *needs,
          struct fm_store **store);
+
+#define MAX_INPUTS 64          /* that a query may declare */
+/* The same for the inputs that a query declares, into store[0 … MAX_INPUTS): inputs.c. */
+int load_inputs(struct cli *cli, struct fm_query *query, const char *const *word, size_t words,
+                struct fm_store **store);
 
 /* ------------------------------------------------------------------ output */
 

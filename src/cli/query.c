@@ -1,6 +1,6 @@
 /*
  * query.c - foldmill query NAME|FILE.yaml [-p k=v] IN...: asks a question, prints tables. The
- * inputs are merged into one store.
+ * files are merged into one store, or into one for each input that the query declares.
  */
 #include "cli/cli.h"
 
@@ -34,7 +34,8 @@ static void print_errors(const struct fm_query *query, const struct fm_error *er
         say_error(err);
 }
 
-static int run(struct cli *cli, struct fm_query *query, struct fm_store *store)
+static int run(struct cli *cli, struct fm_query *query, struct fm_store *const *store,
+               size_t stores)
 {
     const char *format = cli->options.format ? cli->options.format : "text";
     struct fm_result *result = NULL;
@@ -42,7 +43,8 @@ static int run(struct cli *cli, struct fm_query *query, struct fm_store *store)
     enum fm_status status;
     int code = EXIT_DONE;
 
-    status = fm_query_run(cli->ctx, query, &store, 1, &cli->options.select, &result, &err);
+    status = fm_query_run(cli->ctx, query, store, stores, &cli->options.select, &result,
+                          &err);
     if (status != FM_OK) {
         print_errors(query, &err);
         code = status_exit(status);
@@ -89,8 +91,9 @@ int cmd_query(struct cli *cli)
 {
     const struct words *in = &cli->options.operand;
     struct fm_query *query = NULL;
-    struct fm_store *store = NULL;
+    struct fm_store *store[MAX_INPUTS] = {0};
     struct fm_error err = {0};
+    size_t stores = 1;
     int result;
 
     if (in->n == 0)
@@ -106,10 +109,13 @@ int cmd_query(struct cli *cli)
         result = status_exit(err.status);
     }
     if (result == EXIT_DONE)
-        result = load(cli, in->word + 1, in->n - 1, fm_query_needs(query), &store);
-    if (store)
-        result = exit_worse(result, run(cli, query, store));
-    fm_store_free(store);
+        result = load_inputs(cli, query, in->word + 1, in->n - 1, store);
+    while (stores < MAX_INPUTS && query && fm_query_input(query, stores))
+        stores++;
+    if (store[stores - 1])
+        result = exit_worse(result, run(cli, query, store, stores));
     fm_query_free(query);
+    for (size_t i = 0; i < MAX_INPUTS; i++)
+        fm_store_free(store[i]);
     return result;
 }

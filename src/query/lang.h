@@ -38,6 +38,14 @@ struct fm_param {
     const struct fm_yaml_node *node;     /* pred: a default that is a map or a list */
 };
 
+/* A query that another one uses: `from: {use: NAME}`, one for each place that does. */
+struct fm_used {
+    const struct fm_yaml_node *at;       /* the place: the node of `use` */
+    const char *name;                    /* what stands there, after substitution */
+    struct fm_query *query;
+    struct fm_used *next;
+};
+
 struct fm_query {
     struct fm_ctx *ctx;
     struct fm_arena arena;               /* file, parameters, texts of fm_query_set() */
@@ -56,11 +64,26 @@ struct fm_query {
     const struct fm_yaml_node *columns;  /* output: columns, or NULL */
     const char *separator;               /* output: path: separator */
     bool leaf_first;                     /* output: path: order */
+    struct fm_used *used;
+    const struct fm_query *user;         /* of a used one: who uses it */
     bool ran;                            /* the log is of a run, and in run_arena */
 };
 
 /* parse.c: checks one document and fills q; messages go to q->log. */
 void fm_query_document(struct fm_query *q, const struct fm_yaml_node *root);
+
+/* The query that a scalar names, for a `use` in q: loaded once for each place, freed with q. A name
+ * is a document of the same file, else as for fm_query_load(); paths go from the file's folder.
+ * NULL: logged in log, or no memory. */
+struct fm_query *fm_query_use(struct fm_query *q, struct fm_arena *arena, struct fm_yaml_log *log,
+                              const struct fm_yaml_node *at);
+/* Sets the parameters of a used query by the values of `with`, which may use parameters of q.
+ * false: logged. */
+bool fm_query_with(struct fm_query *used, const struct fm_query *q, struct fm_arena *arena,
+                   struct fm_yaml_log *log, const struct fm_yaml_node *with);
+/* Finds and parses a file, and checks the form of one document; messages go to q->log. */
+enum fm_status fm_query_open(struct fm_query *q, const char *name, struct fm_error *err);
+struct fm_query *fm_query_new(struct fm_ctx *ctx);   /* NULL: no memory */
 
 /* params.c */
 void fm_params_parse(struct fm_query *q, const struct fm_yaml_node *node);

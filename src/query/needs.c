@@ -66,6 +66,22 @@ static void walk(struct fm_out *out, const struct fm_yaml_node *node)
     }
 }
 
+static void walk_query(struct fm_out *out, const struct fm_query *query)
+{
+    walk(out, query->steps);
+    walk(out, query->lets);
+    walk(out, query->from);                 /* parameters of a used query: columns, too */
+    for (size_t i = 0; i < query->params; i++) {
+        const struct fm_param *p = &query->param[i];
+
+        walk(out, p->node);
+        if (p->text != NULL)
+            words(out, p->text, p->n);
+    }
+    for (const struct fm_used *used = query->used; used != NULL; used = used->next)
+        walk_query(out, used->query);
+}
+
 const char *fm_query_needs(struct fm_query *query)
 {
     struct fm_out out;
@@ -73,15 +89,7 @@ const char *fm_query_needs(struct fm_query *query)
 
     if (fm_out_init(&out, &query->ctx->mem, NULL) != FM_OK)
         return "";
-    walk(&out, query->steps);
-    walk(&out, query->lets);
-    for (size_t i = 0; i < query->params; i++) {
-        const struct fm_param *p = &query->param[i];
-
-        walk(&out, p->node);
-        if (p->text != NULL)
-            words(&out, p->text, p->n);
-    }
+    walk_query(&out, query);
     if (out.status == FM_OK)
         needs = fm_arena_strn(&query->arena, out.buf, out.n);
     fm_out_release(&out);

@@ -16,6 +16,8 @@
 
 #include <unistd.h>
 
+#define MAX_INPUTS 64
+
 /* ---------------------------------------------------------------- document */
 
 static const char *text_of(struct fm_query *q, const char *key)
@@ -111,10 +113,21 @@ static void parse_inputs(struct fm_query *q)
             return;
         }
     }
-    if (inputs->n > 1)
-        fm_yaml_error(fm_yaml_as(&q->log, FM_YAML_PLACE), inputs->item[1],
-                      "queries over several inputs are not part of this version");
-    q->inputs = inputs;
+    if (inputs->n > MAX_INPUTS) {
+        fm_yaml_error(fm_yaml_as(&q->log, FM_YAML_TYPE), inputs, "more than %d inputs", MAX_INPUTS);
+        return;
+    }
+    for (size_t i = 1; i < inputs->n; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (!fm_yaml_is(inputs->item[i], inputs->item[k]->text))
+                continue;
+            fm_yaml_error(fm_yaml_as(&q->log, FM_YAML_DUPLICATE), inputs->item[i],
+                          "input '%s' is there twice", inputs->item[i]->text);
+            return;
+        }
+    }
+    if (inputs->n > 0)
+        q->inputs = inputs;
 }
 
 /* `let`: names of pipes, {from, steps} each. */
@@ -222,12 +235,11 @@ static const struct fm_yaml_node *find_document(struct fm_query *q, const char *
     return NULL;
 }
 
-static enum fm_status load(struct fm_query *q, const char *name, struct fm_error *err)
+enum fm_status fm_query_open(struct fm_query *q, const char *name, struct fm_error *err)
 {
     const char *hash = strrchr(name, '#'), *path;
     size_t n = hash == NULL ? strlen(name) : (size_t)(hash - name);
     const struct fm_yaml_node *root;
-    struct fm_plan plan = { .stores = 0 };
     enum fm_status status;
 
     path = find_file(q, name, n);
@@ -243,6 +255,30 @@ static enum fm_status load(struct fm_query *q, const char *name, struct fm_error
         return fm_error_set(err, FM_UNKNOWN, "'%s' has no query '%s'", path,
                             hash == NULL ? "" : hash + 1);
     fm_query_document(q, root);
+    return q->arena.oom ? fm_error_nomem(err) : FM_OK;
+}
+
+struct fm_query *fm_query_new(struct fm_ctx *ctx)
+{
+    struct fm_query *q = fm_mem_zalloc(&ctx->mem, sizeof *q);
+
+    if (q == NULL)
+        return NULL;
+    q->ctx = ctx;
+    fm_arena_init(&q->arena, &ctx->mem);
+    fm_arena_init(&q->run_arena, &ctx->mem);
+    fm_yaml_log_init(&q->log, &q->arena);
+    q->name = q->about = "";
+    return q;
+}
+
+static enum fm_status load(struct fm_query *q, const char *name, struct fm_error *err)
+{
+    struct fm_plan plan = { .stores = 0 };
+    enum fm_status status = fm_query_open(q, name, err);
+
+    if (status != FM_OK)
+        return status;
     (void)fm_plan_compile(&plan, q, &q->arena, NULL);
     fm_plan_release(&plan);
     if (q->arena.oom)
@@ -257,17 +293,12 @@ static enum fm_status load(struct fm_query *q, const char *name, struct fm_error
 enum fm_status fm_query_load(struct fm_ctx *ctx, const char *name, struct fm_query **query,
                              struct fm_error *err)
 {
-    struct fm_query *q = fm_mem_zalloc(&ctx->mem, sizeof *q);
+    struct fm_query *q = fm_query_new(ctx);
     enum fm_status status;
 
     *query = NULL;
     if (q == NULL)
         return fm_error_nomem(err);
-    q->ctx = ctx;
-    fm_arena_init(&q->arena, &ctx->mem);
-    fm_arena_init(&q->run_arena, &ctx->mem);
-    fm_yaml_log_init(&q->log, &q->arena);
-    q->name = q->about = "";
     status = load(q, name, err);
     if (status == FM_OK || status == FM_CONFIG)
         *query = q;                /* with its messages */
@@ -280,6 +311,8 @@ void fm_query_free(struct fm_query *query)
 {
     if (query == NULL)
         return;
+    for (struct fm_used *used = query->used; used != NULL; used = used->next)
+        fm_query_free(used->query);    /* at most as deep as queries use each other */
     fm_arena_release(&query->run_arena);
     fm_arena_release(&query->arena);
     fm_mem_free(&query->ctx->mem, query, sizeof *query);

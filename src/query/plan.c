@@ -176,89 +176,6 @@ static bool make_step(struct fm_pipe *pipe, const struct fm_yaml_node *node)
     return compile_step(pipe, step);
 }
 
-/* -------------------------------------------------------------------- from */
-
-static struct fm_pipe *named_pipe(struct fm_pipe *pipe, const struct fm_yaml_node *at,
-                                  const char *name);
-
-static bool is_let(const struct fm_query *q, const char *name)
-{
-    return fm_yaml_find(q->lets, name) != NULL;
-}
-
-/* What `from` may be, for a message. */
-static void unknown_from(struct fm_pipe *pipe, const char *name)
-{
-    struct fm_compile *c = &pipe->c;
-    size_t lets = pipe->q->lets == NULL ? 0 : pipe->q->lets->n, n = 0;
-    const char **list = fm_arena_alloc(c->arena, (lets + FM_FROMS) * sizeof *list);
-
-    if (list == NULL)
-        return;
-    for (; n < FM_FROM_THREADS; n++)   /* those behind are not there yet */
-        list[n] = fm_from_text((enum fm_from)n);
-    for (size_t i = 0; i < lets; i++)
-        list[n++] = pipe->q->lets->pair[i].key;
-    fm_yaml_unknown(c->log, pipe->from, "source", name, list, n);
-}
-
-/* The pipe goes on from where another one ends. */
-static bool go_on(struct fm_pipe *pipe, struct fm_pipe *source)
-{
-    if (source == NULL)
-        return false;
-    pipe->source = source;
-    source->users++;
-    pipe->c.store = source->c.store;
-    pipe->c.unit = source->c.unit;
-    pipe->c.event = source->c.event;
-    pipe->c.from = source->c.from;
-    pipe->shape = source->shape;
-    pipe->schema = pipe->c.schema = source->schema;
-    pipe->table_at = source->table_at;
-    pipe->key = source->key;
-    pipe->keys = source->keys;
-    pipe->open = source->open;
-    pipe->broken |= source->broken;
-    return true;
-}
-
-static bool make_from(struct fm_pipe *pipe)
-{
-    static const char *const later[] = { "threads", "frames", "inputs" };
-    enum fm_from known;
-    const struct fm_yaml_node *from = pipe->from;
-    struct fm_compile *c = &pipe->c;
-    struct fm_scalar s;
-
-    if (from == NULL)
-        return true;
-    if (from->type != FM_YAML_SCALAR) {
-        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_PLACE), from,
-                      "'from' that is no plain name is not part of this version");
-        return false;
-    }
-    if (!fm_scalar_get(c->q, c->arena, c->log, from, &s))
-        return false;
-    if (s.unknown)
-        return true;
-    if (fm_from_find(s.text, &known) && known < FM_FROM_THREADS) {
-        c->from = known;
-        return true;
-    }
-    if (is_let(pipe->q, s.text))
-        return go_on(pipe, named_pipe(pipe, from, s.text));
-    for (size_t i = 0; i < FM_COUNT(later); i++) {
-        if (strcmp(s.text, later[i]) == 0) {
-            fm_yaml_error(fm_yaml_as(c->log, FM_YAML_PLACE), from,
-                          "'from: %s' is not part of this version", later[i]);
-            return false;
-        }
-    }
-    unknown_from(pipe, s.text);
-    return false;
-}
-
 /* ------------------------------------------------------------------- pipes */
 
 /* In a run: the rows that the pipe starts from, which give names and units to its steps. */
@@ -275,7 +192,7 @@ static enum fm_status open_flow(struct fm_pipe *pipe, struct fm_error *err)
     pipe->flow = flow;
     if (pipe->source != NULL)
         return FM_OK;
-    status = fm_flow_open(flow, pipe->plan->store[0], err);
+    status = fm_flow_open(flow, pipe->plan->store[pipe->input], err);
     if (status != FM_OK)
         return status;
     c->store = flow->sel.store;
@@ -311,7 +228,7 @@ static void compile_pipe(struct fm_pipe *pipe)
     bool ok;
 
     plan->log->file = pipe->q->file;
-    ok = make_from(pipe);
+    ok = fm_pipe_from(pipe);
     if (plan->stores > 0 && plan->status == FM_OK && (ok || pipe->from == NULL))
         plan->status = open_flow(pipe, plan->err);
     pipe->broken |= plan->status != FM_OK || !ok;
@@ -336,8 +253,9 @@ static bool add_pipe(struct fm_plan *plan, struct fm_pipe *pipe)
     return true;
 }
 
-static struct fm_pipe *make_pipe(struct fm_plan *plan, struct fm_query *q,
-                                 const struct fm_yaml_pair *let, struct fm_pipe *by)
+struct fm_pipe *fm_pipe_make(struct fm_plan *plan, struct fm_query *q,
+                             const struct fm_yaml_pair *let, struct fm_pipe *by,
+                             const size_t *inputs)
 {
     struct fm_pipe *pipe = fm_arena_alloc(plan->arena, sizeof *pipe);
     const struct fm_yaml_node *body = let == NULL ? q->root : let->value;
@@ -345,6 +263,7 @@ static struct fm_pipe *make_pipe(struct fm_plan *plan, struct fm_query *q,
     if (pipe == NULL)
         return NULL;
     *pipe = (struct fm_pipe){ .plan = plan, .q = q, .let = let, .by = by,
+                              .inputs = inputs,
                               .from = fm_yaml_get(body, "from"),
                               .list = fm_yaml_get(body, "steps"), .shape = FM_SHAPE_ROWS };
     pipe->c = (struct fm_compile){ .ctx = q->ctx, .q = q, .arena = plan->arena,
@@ -371,8 +290,8 @@ static const char *cycle_text(struct fm_arena *arena, const struct fm_pipe *at,
 }
 
 /* The pipe of a let of the same query: compiled when it is named first. */
-static struct fm_pipe *named_pipe(struct fm_pipe *pipe, const struct fm_yaml_node *at,
-                                  const char *name)
+struct fm_pipe *fm_pipe_named(struct fm_pipe *pipe, const struct fm_yaml_node *at,
+                              const char *name)
 {
     const struct fm_yaml_pair *let = fm_yaml_find(pipe->q->lets, name);
     struct fm_plan *plan = pipe->plan;
@@ -395,7 +314,7 @@ static struct fm_pipe *named_pipe(struct fm_pipe *pipe, const struct fm_yaml_nod
                       "more than %d pipes that need each other", MAX_NESTED);
         return NULL;
     }
-    return make_pipe(plan, pipe->q, let, pipe);
+    return fm_pipe_make(plan, pipe->q, let, pipe, pipe->inputs);
 }
 
 static const char *shape_text(unsigned shape)
@@ -430,7 +349,7 @@ struct fm_pipe *fm_pipe_need(struct fm_pipe *pipe, struct fm_step *step,
     }
     if (!fm_scalar_get(c->q, c->arena, c->log, node, &s))
         return NULL;
-    if (!is_let(pipe->q, s.text)) {
+    if (fm_yaml_find(pipe->q->lets, s.text) == NULL) {
         size_t n = pipe->q->lets == NULL ? 0 : pipe->q->lets->n;
         const char **list = fm_arena_alloc(c->arena, (n + 1) * sizeof *list);
         for (size_t i = 0; list != NULL && i < n; i++)
@@ -439,7 +358,7 @@ struct fm_pipe *fm_pipe_need(struct fm_pipe *pipe, struct fm_step *step,
             fm_yaml_unknown(c->log, node, "let", s.text, list, n);
         return NULL;
     }
-    need = named_pipe(pipe, node, s.text);
+    need = fm_pipe_named(pipe, node, s.text);
     if (need == NULL || need->broken)
         return NULL;
     if (!(need->shape & shapes)) {
@@ -535,7 +454,7 @@ static void check_rest(struct fm_plan *plan, struct fm_query *q)
 
     root.c = (struct fm_compile){ .q = q, .arena = plan->arena, .log = plan->log };
     for (size_t i = 0; q->lets != NULL && i < q->lets->n; i++)
-        (void)named_pipe(&root, q->lets, q->lets->pair[i].key);
+        (void)fm_pipe_named(&root, q->lets, q->lets->pair[i].key);
 }
 
 enum fm_status fm_plan_compile(struct fm_plan *plan, struct fm_query *q, struct fm_arena *arena,
@@ -551,7 +470,7 @@ enum fm_status fm_plan_compile(struct fm_plan *plan, struct fm_query *q, struct 
     if (!make_shows(plan, q))
         return fm_error_nomem(err);
     if (q->show == NULL || q->steps != NULL || q->from != NULL)
-        show(plan, make_pipe(plan, q, NULL, NULL), q->steps);
+        show(plan, fm_pipe_make(plan, q, NULL, NULL, NULL), q->steps);
     if (plan->stores == 0)
         check_rest(plan, q);
     if (arena->oom || q->log.first.status == FM_NOMEM)

@@ -67,7 +67,9 @@ struct fm_pipe {
     enum fm_pipe_state state;
     struct fm_pipe *by;                       /* the pipe that named it first */
     struct fm_pipe *next;                     /* of all pipes of the plan */
-    struct fm_pipe *source;                   /* `from: LET`; NULL: rows of the input */
+    struct fm_pipe *source;                   /* `from: LET` or {use: …}; NULL: rows of an input */
+    const size_t *inputs;                     /* store of each input of q; NULL: the same number */
+    size_t input;                             /* the store of its rows */
     size_t users;                             /* pipes and steps that name it, and `show` */
     struct fm_compile c;
     struct fm_step *step;
@@ -131,6 +133,15 @@ void fm_plan_release(struct fm_plan *plan);
 struct fm_pipe *fm_pipe_need(struct fm_pipe *pipe, struct fm_step *step,
                              const struct fm_yaml_node *node, unsigned shapes, const char *what);
 
+/* The pipe of a let (NULL: the query's own steps), compiled; `by` names it. NULL: no memory. */
+struct fm_pipe *fm_pipe_make(struct fm_plan *plan, struct fm_query *q,
+                             const struct fm_yaml_pair *let, struct fm_pipe *by,
+                             const size_t *inputs);
+/* The pipe of a let of the same query: compiled when it is named first. NULL: logged. */
+struct fm_pipe *fm_pipe_named(struct fm_pipe *pipe, const struct fm_yaml_node *at,
+                              const char *name);
+/* start.c: what the pipe starts from. false: logged, or plan->status. */
+bool fm_pipe_from(struct fm_pipe *pipe);
 /* In a run: compiles a step again, for the columns that the table has now. false: logged. */
 bool fm_pipe_again(struct fm_pipe *pipe, struct fm_step *step, const struct fm_schema *schema);
 /* The columns of `output:` that the pipe's table has. false: no memory. */

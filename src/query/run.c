@@ -161,6 +161,8 @@ static enum fm_status make_result(const struct fm_plan *plan, struct fm_result *
 
 static enum fm_status check_ready(struct fm_query *q, size_t stores, struct fm_error *err)
 {
+    size_t inputs;
+
     if (q->log.errors > 0)
         return fm_error_set(err, FM_CONFIG, "query '%s' has errors", q->name);
     for (size_t i = 0; i < q->params; i++) {
@@ -168,9 +170,10 @@ static enum fm_status check_ready(struct fm_query *q, size_t stores, struct fm_e
             return fm_error_set(err, FM_CONFIG, "query '%s' needs parameter '%s' (-p %s=VALUE)",
                                 q->name, q->param[i].name, q->param[i].name);
     }
-    if (stores != 1)
-        return fm_error_set(err, FM_CONFIG, "query '%s' takes one input, not %zu", q->name,
-                            stores);
+    inputs = q->inputs == NULL ? 1 : q->inputs->n;
+    if (stores != inputs)
+        return fm_error_set(err, FM_CONFIG, "query '%s' takes %zu input%s, not %zu", q->name,
+                            inputs, inputs == 1 ? "" : "s", stores);
     return FM_OK;
 }
 

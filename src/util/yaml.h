@@ -132,6 +132,9 @@ void fm_yaml_warn(struct fm_yaml_log *log, const struct fm_yaml_node *at, const 
 /* "note: …" line under the last message. */
 void fm_yaml_note(struct fm_yaml_log *log, const char *fmt, ...) FM_PRINTF(2, 3);
 
+/* Adds all messages of another log, which counts as its errors and warnings do. */
+void fm_yaml_log_add(struct fm_yaml_log *log, const struct fm_yaml_log *from);
+
 /* Logs an error for every key of `map` that is not in `known`, with the nearest name; true when
  * all are known. A map in {…} whose unknown key has no value gets a hint at quoting. */
 bool fm_yaml_known(struct fm_yaml_log *log, const struct fm_yaml_node *map,

@@ -436,6 +436,16 @@ void fm_yaml_note(struct fm_yaml_log *log, const char *fmt, ...)
     put_text(log, "\n");
 }
 
+void fm_yaml_log_add(struct fm_yaml_log *log, const struct fm_yaml_log *from)
+{
+    if (log->errors == 0)
+        log->first = from->first;
+    if (log->errors <= FM_YAML_ERRORS && log->warnings <= FM_YAML_ERRORS)
+        put_text(log, from->text);
+    log->errors += from->errors;
+    log->warnings += from->warnings;
+}
+
 /* ------------------------------------------------------------------ unknown names */
 
 static void note_list(struct fm_yaml_log *log, const char *what, const char *const *known,

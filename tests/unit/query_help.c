@@ -321,8 +321,8 @@ static void set_params(struct fm_query *q, const char *params, struct fm_error *
     }
 }
 
-const char *query_run_with(struct fm_ctx *ctx, struct fm_store *store, const char *text,
-                           const char *params, const char *format,
+static const char *run_all(struct fm_ctx *ctx, struct fm_store *const *store, size_t stores,
+                           const char *text, const char *params, const char *format,
                            const struct fm_select_options *select)
 {
     struct fm_query *q = NULL;
@@ -337,7 +337,7 @@ const char *query_run_with(struct fm_ctx *ctx, struct fm_store *store, const cha
     if (last == FM_OK)
         set_params(q, params, &err);
     if (last == FM_OK)
-        last = fm_query_run(ctx, q, &store, 1, select, &result, &err);
+        last = fm_query_run(ctx, q, store, stores, select, &result, &err);
     if (last == FM_OK)
         last = fm_result_write(result, format, &sink, &err);
     keep_messages(fm_query_errors(q));
@@ -346,6 +346,19 @@ const char *query_run_with(struct fm_ctx *ctx, struct fm_store *store, const cha
     fm_result_free(result);
     fm_query_free(q);
     return last == FM_OK ? output : NULL;
+}
+
+const char *query_run_with(struct fm_ctx *ctx, struct fm_store *store, const char *text,
+                           const char *params, const char *format,
+                           const struct fm_select_options *select)
+{
+    return run_all(ctx, &store, 1, text, params, format, select);
+}
+
+const char *query_run_stores(struct fm_ctx *ctx, struct fm_store *const *store, size_t stores,
+                             const char *text, const char *params, const char *format)
+{
+    return run_all(ctx, store, stores, text, params, format, NULL);
 }
 
 const char *query_run(struct fm_ctx *ctx, struct fm_store *store, const char *text,

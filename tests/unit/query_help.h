@@ -31,6 +31,9 @@ const char *query_run(struct fm_ctx *ctx, struct fm_store *store, const char *te
 const char *query_run_with(struct fm_ctx *ctx, struct fm_store *store, const char *text,
                            const char *params, const char *format,
                            const struct fm_select_options *select);
+/* On a store for each input. */
+const char *query_run_stores(struct fm_ctx *ctx, struct fm_store *const *store, size_t stores,
+                             const char *text, const char *params, const char *format);
 const char *query_messages(void);
 enum fm_status query_status(void);
 const char *query_error(void);

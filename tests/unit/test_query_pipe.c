@@ -210,6 +210,105 @@ START_TEST(the_step_that_leaves_no_rows_is_told)
 }
 END_TEST
 
+/* ------------------------------------------------------- inputs, and used queries */
+
+static const char other_lines[] = "main@app;a@app 7 tid=1 thread=w1\nmain@app;c@libx 2 tid=2 thread=w9\n";
+
+#define TOP \
+    "\n---\nfoldmill-query: 1\nname: top\n" \
+    "params: {n: {type: int, default: 2}, fn: {type: pred, default: \"*\"}}\n" \
+    "steps:\n" \
+    "  - where: {stack: {has: $fn}}\n" \
+    "  - group: {by: [any.function], measures: [self]}\n" \
+    "  - sort: [-self]\n" \
+    "  - limit: $n\n"
+
+static void expect_two(const char *query, const char *params, const char *csv)
+{
+    struct fm_store *store[2] = { query_store(ctx, lines), query_store(ctx, other_lines) };
+    const char *got = query_run_stores(ctx, store, 2, whole(query), params, "csv");
+
+    ck_assert_msg(got != NULL, "%s%s", query_error(), query_messages());
+    ck_assert_str_eq(got, csv);
+    fm_store_free(store[0]);
+    fm_store_free(store[1]);
+}
+
+START_TEST(several_inputs_have_names)
+{
+    expect_two("inputs: [base, new]\n"
+               "let:\n"
+               "  before: {from: {table: samples, input: base},\n"
+               "           steps: [group: {by: [thread], measures: [self]}]}\n"
+               "from: {table: samples, input: new}\n"
+               "steps: [group: {by: [thread], measures: [self]}]\n"
+               "show: [before]\n", NULL,
+               "thread,self (ns)\nw1,16\nw2,20\n\nthread,self (ns)\nw1,7\nw9,2\n");
+}
+END_TEST
+
+START_TEST(a_query_uses_another_with_parameters)
+{
+    /* self of the first: c 20, a 15, main 1, b 0 */
+    expect_two("inputs: [base, new]\n"
+               "params: {most: {type: int, default: 1}}\n"
+               "let:\n"
+               "  a: {from: {use: top, with: {n: $most}, input: base}}\n"
+               "  b: {from: {use: top, input: new}}\n"
+               "  c: {from: {use: top, with: {n: all, fn: b}, input: base},\n"
+               "      steps: [where: self > 0, compute: {x: self * 2}]}\n"
+               "show: [a, b, c]\n" TOP, "most=3",
+               "function,self (ns)\nc,20\na,15\nmain,1\n"
+               "\nfunction,self (ns)\na,7\nc,2\n"
+               "\nfunction,self (ns),x (ns)\nc,20,40\na,5,10\n");
+}
+END_TEST
+
+START_TEST(inputs_are_passed_on)
+{
+    expect_two("inputs: [base, new]\n"
+               "from: {use: both, input: [new, base]}\n"
+               "\n---\nfoldmill-query: 1\nname: both\ninputs: [one, two]\n"
+               "from: {use: top, with: {n: 1}, input: two}\n" TOP, NULL,
+               "function,self (ns)\nc,20\n");
+}
+END_TEST
+
+START_TEST(errors_of_inputs_and_uses)
+{
+    struct fm_store *store = query_store(ctx, lines);
+
+    refuse("inputs: [base, new]\nsteps: [group: {by: [cpu], measures: [self]}]\n",
+           "of which input? from: {table: samples, input: base} [FM105]");
+    refuse("inputs: [base, new]\nfrom: {table: samples, input: old}\nsteps: []\n",
+           ":4:31: error: unknown input 'old'");
+    refuse("inputs: [base, base]\nsteps: []\n", "input 'base' is there twice [FM103]");
+    refuse("from: {tabel: samples}\nsteps: []\n", "'from' is a name, {table: samples, input");
+    refuse("from: {table: sample}\nsteps: []\n",
+           "unknown source 'sample' (did you mean 'samples'?)");
+    refuse("from: {use: top, wit: {n: 1}}\n" TOP, "unknown key 'wit' (did you mean 'with'?)");
+    refuse("from: {use: top, with: {m: 1}}\n" TOP, "query 'top' has no parameter 'm'");
+    refuse("from: {use: top, with: {n: x}}\n" TOP, "parameter 'n': 'x' is no int [FM104]");
+    refuse("from: {use: top, with: {n: $k}}\n" TOP, "unknown parameter 'k'");
+    refuse("from: {use: test}\n", "query 'test' uses itself [FM110]");
+    refuse("from: {use: nosuch}\n", ":3:13: error: no query 'nosuch' [FM102]");
+    refuse("from: {use: more}\n\n---\nfoldmill-query: 1\nname: more\nsteps: [grup: 1]\n",
+           ":8:9: error: unknown step 'grup'");
+    refuse("from: {use: more}\n\n---\nfoldmill-query: 1\nname: more\nstep: []\n",
+           ":8:1: error: unknown key 'step'");
+    refuse("from: {use: more}\n\n---\nfoldmill-query: 1\nname: more\n"
+           "params: {p: {type: int, required: true}}\nsteps: [group: {by: [cpu], measures: [self]},"
+           " limit: $p]\n", "query 'more' needs parameter 'p': with: {p: VALUE} [FM105]");
+    refuse("inputs: [a, b]\nfrom: {use: top, input: [a, b]}\n" TOP,
+           "query 'top' takes 1 input: input: [NAME …]");
+    ck_assert_ptr_null(query_run(ctx, store, whole("inputs: [a, b]\n"
+                                                   "from: {use: top, input: b}\n" TOP), NULL,
+                                 "csv"));
+    ck_assert_str_eq(query_error(), "query 'test' takes 2 inputs, not 1");
+    fm_store_free(store);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("query_pipe");
@@ -226,6 +325,10 @@ int main(void)
     tcase_add_test(tcase, errors_of_pipes);
     tcase_add_test(tcase, each_error_is_told_once);
     tcase_add_test(tcase, the_step_that_leaves_no_rows_is_told);
+    tcase_add_test(tcase, several_inputs_have_names);
+    tcase_add_test(tcase, a_query_uses_another_with_parameters);
+    tcase_add_test(tcase, inputs_are_passed_on);
+    tcase_add_test(tcase, errors_of_inputs_and_uses);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
