@@ -26,6 +26,7 @@ void fm_json_init(struct fm_json *j, fm_json_more *more, void *user)
     j->data = j->p = j->end = nothing;
     j->vector = fm_json_vector_best();
     j->limit = FM_JSON_TOKEN;
+    fm_json_shapes_init(&j->shapes);
 }
 
 void fm_json_init_memory(struct fm_json *j, const void *data, size_t n)

@@ -21,6 +21,10 @@
  *                     }
  *             while (fm_json_object_more(&o));
  *
+ * Items that look like items before them are read along the shape that was learnt from those, and
+ * carry its number (`shape`), so that what a key means need not be asked again; the members of the
+ * objects in them are then known too (`split`).
+ *
  * Accepted beyond the standard, since real producers write it: commas too many or missing (in
  * objects read by fm_json_item() only too many), raw control bytes and any bytes in strings,
  * unknown escapes, "+1", ".5", "5.", and bare words (NaN …), which are null.
@@ -65,8 +69,34 @@ struct fm_json_marks {
     const unsigned char *base, *to, *end;        /* marked so far; to be marked */
     uint64_t inside, escaped;                    /* how the bytes before `to` end */
     uint32_t ends;
+    uint32_t chunk;                              /* bytes to mark at once */
     uint32_t i, n;                               /* pos[i] is the next */
     uint32_t pos[FM_JSON_CHUNK + 64];            /* from base */
+};
+
+/* How items looked that were read before: json_shape.c. */
+#define FM_JSON_STEPS 512u
+#define FM_JSON_PIECE 32u
+struct fm_json_step {
+    unsigned char text[FM_JSON_PIECE];           /* what stands before a value; zeros behind */
+    uint32_t mask;                               /* the n low bits */
+    uint8_t n, kind, word;                       /* of true, false, null: n of the word */
+    uint8_t paths;                               /* OPEN: ways through the object */
+    uint16_t next, other, whole;                 /* steps; 0: none */
+    uint32_t key_n;
+    const char *key;
+    uint64_t name;
+};
+
+struct fm_json_shapes {
+    uint32_t n;                                  /* steps; step[0] is not used */
+    uint32_t first, keys_n;
+    uint32_t generation;                         /* times that the steps were made anew */
+    int32_t credit;                              /* of items matched over items missed */
+    uint32_t sleep, nap;                         /* items until it is tried again; last such time */
+    bool missed;                                 /* no shape is that of the last item */
+    char keys[4096];
+    struct fm_json_step step[FM_JSON_STEPS];
 };
 
 struct fm_json {
@@ -93,6 +123,7 @@ struct fm_json {
     uint32_t commas;                             /* that stood before it */
     const unsigned char *marked;                 /* p, while marks goes on there */
     struct fm_json_marks marks;
+    struct fm_json_shapes shapes;
 };
 
 void fm_json_init(struct fm_json *j, fm_json_more *more, void *user);
@@ -136,6 +167,8 @@ struct fm_json_field {
     uint32_t key_n, n;
     uint8_t kind;                                /* STRING NUMBER TRUE FALSE NULL OBJECT ARRAY */
     bool escaped;                                /* a string: fm_json_unescape() */
+    bool split;                                  /* an object: its members are known, these of */
+    uint8_t inner, inner_n;                      /* fm_json_object.inner, in order */
 };
 
 #define FM_JSON_FIELDS 64u                       /* in the table at once */
@@ -148,7 +181,9 @@ struct fm_json_object {
     bool resumed;                                /* the first item after LOST */
     bool passed;                                 /* `rest` has been walked to its end */
     uint32_t fields;
-    struct fm_json_field field[FM_JSON_FIELDS];
+    uint32_t shape;                              /* 0, or: items of equal numbers have the same
+                                                    keys and kinds of values in the same places */
+    struct fm_json_field field[FM_JSON_FIELDS], inner[FM_JSON_FIELDS];
     uint32_t keys_n;
     char keys[512];                              /* keys that had escapes, decoded */
 };

@@ -43,12 +43,58 @@ struct fm_json_vector {
     void (*mark)(struct fm_json_marks *m);
     /* Line ends. */
     uint64_t (*lines)(const unsigned char *p, const unsigned char *end);
+    /* The item at p by the shapes that are known: fills the table, returns where the item ends.
+     * NULL: s->missed, or the window is too short, or something is odd. */
+    const unsigned char *(*match)(struct fm_json_shapes *s, struct fm_json_object *o,
+                                  const unsigned char *p, const unsigned char *end);
 };
 
 /* The i-th variant, the plainest first; NULL: no more, or this machine cannot run it (*known tells
  * which). The last that is not NULL is the fastest. */
 const struct fm_json_vector *fm_json_vector_get(unsigned i, bool *known);
 const struct fm_json_vector *fm_json_vector_best(void);
+
+/* ---- shapes (json_shape.c, json_match.c) */
+
+/* Steps whose kind is none of a value: the text goes on; an object is opened or closed; the item's
+ * end. */
+enum { FM_JSON_STEP_MORE = 32, FM_JSON_STEP_OPEN, FM_JSON_STEP_CLOSE, FM_JSON_STEP_END };
+
+#define FM_JSON_ROOM 64            /* bytes that can be read wherever a step begins */
+
+const unsigned char *fm_json_match_plain(struct fm_json_shapes *s, struct fm_json_object *o,
+                                         const unsigned char *p, const unsigned char *end);
+#ifdef __SSE2__
+const unsigned char *fm_json_match_sse2(struct fm_json_shapes *s, struct fm_json_object *o,
+                                        const unsigned char *p, const unsigned char *end);
+const unsigned char *fm_json_match_avx2(struct fm_json_shapes *s, struct fm_json_object *o,
+                                        const unsigned char *p, const unsigned char *end);
+#endif
+#ifdef __ARM_NEON
+const unsigned char *fm_json_match_neon(struct fm_json_shapes *s, struct fm_json_object *o,
+                                        const unsigned char *p, const unsigned char *end);
+#endif
+
+void fm_json_shapes_init(struct fm_json_shapes *s);
+/* After an item that had to be walked: its shape is learnt, when that seems to be worth it. */
+void fm_json_shapes_learn(struct fm_json_shapes *s, const struct fm_json_object *o);
+
+static inline bool fm_json_shapes_awake(const struct fm_json_shapes *s)
+{
+    return s->sleep == 0;
+}
+
+/* Whether a number that begins at p has more than its sign. */
+static inline bool fm_json_number_at(const unsigned char *p)
+{
+    return (unsigned char)(p[0] - '0') <= 9 || (p[0] == '-' && (unsigned char)(p[1] - '0') <= 9);
+}
+
+/* What a number is made of, as long as it has no exponent. */
+static inline bool fm_json_number_byte(unsigned char c)
+{
+    return (unsigned char)(c - '-') <= '9' - '-';
+}
 
 /* ---- walks along marks (json_walk.c) */
 
@@ -62,6 +108,7 @@ static inline void fm_json_marks_start(struct fm_json_marks *m, const unsigned c
     m->to = from;
     m->end = end;
     m->inside = m->escaped = m->ends = 0;
+    m->chunk = FM_JSON_CHUNK;
     m->i = m->n = 0;
 }
 

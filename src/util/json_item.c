@@ -4,7 +4,8 @@
  *     [ {"name":"a","args":{…},"ts":1.5} , {…} , … ]
  *       ^ at                           ^ at + bytes
  *
- * An object is walked once (json_walk.c). When the window ends within it, the window grows and the
+ * An object that looks like one before is matched (json_match.c), others are walked once
+ * (json_walk.c). When the window ends within it, the window grows and the
  * object is walked again: windows double, so no byte is walked more than twice on average.
  *
  * After damage the quotes cannot be trusted. The next item is looked for at "} , {" from the wrong
@@ -15,6 +16,8 @@
 
 #define TAIL ((size_t)1 << 20)     /* looked at behind a ']' that may close the array */
 #define GUESSES 64u                /* so many times in an array */
+#define CREDIT 64                  /* of shapes, at most */
+#define FIRST_CHUNK 256u           /* marked at first where the next item may need no marks */
 
 /* ------------------------------------------------------------------ behind damage */
 
@@ -250,8 +253,11 @@ static enum fm_json_item close_array(struct fm_json *j, struct fm_json_object *o
 static inline bool first_mark(struct fm_json *j, uint32_t *pos)
 {
     struct fm_json_marks *m = &j->marks;
-    if (FM_UNLIKELY(j->marked != j->p))
+    if (FM_UNLIKELY(j->marked != j->p)) {
         fm_json_marks_start(m, j->data, j->p, j->end);
+        if (fm_json_shapes_awake(&j->shapes))
+            m->chunk = FIRST_CHUNK;
+    }
     for (;;) {
         while (FM_LIKELY(fm_json_mark(m, j->vector, pos))) {
             if (m->base[*pos] != ',')
@@ -265,17 +271,14 @@ static inline bool first_mark(struct fm_json *j, uint32_t *pos)
     }
 }
 
-enum fm_json_item fm_json_item(struct fm_json *j, struct fm_json_object *o)
+/* The next item along its marks. */
+static enum fm_json_item walk_item(struct fm_json *j, struct fm_json_object *o)
 {
-    if (FM_UNLIKELY(j->error))
-        return FM_JSON_ITEM_ERROR;
     uint32_t pos;
     j->commas = 0;
     o->bytes = 0;
     o->fields = 0;
-    o->rest = NULL;
-    o->resumed = j->resumed;
-    o->passed = false;
+    o->shape = 0;
     if (FM_UNLIKELY(!first_mark(j, &pos))) {
         o->at = fm_json_offset(j, j->p);
         j->state = FM_JSON_UNTERMINATED;
@@ -309,4 +312,43 @@ enum fm_json_item fm_json_item(struct fm_json *j, struct fm_json_object *o)
     o->text = (const char *)start;
     o->bytes = (uint64_t)(j->p - start);
     return object ? FM_JSON_ITEM_OBJECT : FM_JSON_ITEM_OTHER;
+}
+
+/* The next item looks like one before. */
+static inline bool match(struct fm_json *j, struct fm_json_object *o)
+{
+    const unsigned char *p = j->p, *end = j->end;
+    uint32_t commas = 0;
+    while (p < end && (*p <= ' ' || *p == ','))
+        commas += *p++ == ',';
+    if (FM_UNLIKELY(p == end || *p != '{'))
+        return false;
+    end = j->vector->match(&j->shapes, o, p, end);
+    if (FM_UNLIKELY(!end))
+        return false;
+    j->shapes.credit += j->shapes.credit < CREDIT;
+    o->at = j->at = fm_json_offset(j, p);
+    o->text = (const char *)p;
+    o->bytes = (uint64_t)(end - p);
+    j->p = end;
+    j->commas = commas;
+    j->resumed = false;
+    return true;
+}
+
+enum fm_json_item fm_json_item(struct fm_json *j, struct fm_json_object *o)
+{
+    if (FM_UNLIKELY(j->error))
+        return FM_JSON_ITEM_ERROR;
+    o->rest = NULL;
+    o->resumed = j->resumed;
+    o->passed = false;
+    j->shapes.missed = false;
+    if (FM_LIKELY(fm_json_shapes_awake(&j->shapes)) && FM_LIKELY(match(j, o)))
+        return FM_JSON_ITEM_OBJECT;
+    const bool missed = j->shapes.missed;
+    const enum fm_json_item item = walk_item(j, o);
+    if (item == FM_JSON_ITEM_OBJECT && (missed || !fm_json_shapes_awake(&j->shapes)))
+        fm_json_shapes_learn(&j->shapes, o);
+    return item;
 }

@@ -173,7 +173,7 @@ ALWAYS uint64_t block_marks(const struct masks *k, uint64_t in, struct ends *end
 ALWAYS void mark_with(struct fm_json_marks *m, make_masks *make, first_bit *first)
 {
     const unsigned char *p = m->to;
-    const unsigned char *to = m->end - p > (ptrdiff_t)FM_JSON_CHUNK ? p + FM_JSON_CHUNK : m->end;
+    const unsigned char *to = m->end - p > (ptrdiff_t)m->chunk ? p + m->chunk : m->end;
     unsigned char tail[BLOCK];
     struct masks k;
     struct ends ends = {m->ends & 1, m->ends >> 1 & 1, m->ends >> 2 & 1, m->ends >> 3 & 1};
@@ -192,6 +192,7 @@ ALWAYS void mark_with(struct fm_json_marks *m, make_masks *make, first_bit *firs
                              block_marks(&k, in, &ends, n), first);
     }
     m->to = to;
+    m->chunk = FM_MIN(2 * m->chunk, FM_JSON_CHUNK);
     m->inside = inside;
     m->escaped = escaped;
     m->ends = (uint32_t)(ends.word | ends.string << 1 | ends.bracket << 2 | ends.colon << 3);
@@ -244,7 +245,7 @@ static uint64_t plain_lines(const unsigned char *p, const unsigned char *end)
 }
 
 static const struct fm_json_vector plain = {"plain", plain_special, plain_skip, plain_mark,
-                                            plain_lines};
+                                            plain_lines, fm_json_match_plain};
 
 /* ------------------------------------------------------------------ SSE2 and AVX2 */
 
@@ -323,7 +324,7 @@ static uint64_t sse2_lines(const unsigned char *p, const unsigned char *end)
 }
 
 static const struct fm_json_vector sse2 = {"sse2", sse2_special, sse2_skip, sse2_mark,
-                                           sse2_lines};
+                                           sse2_lines, fm_json_match_sse2};
 
 #define AVX2 __attribute__((target("avx2,popcnt,bmi")))
 #define AVX2_INLINE static inline AVX2 __attribute__((always_inline))
@@ -406,7 +407,7 @@ AVX2 static uint64_t avx2_lines(const unsigned char *p, const unsigned char *end
 }
 
 static const struct fm_json_vector avx2 = {"avx2", avx2_special, avx2_skip, avx2_mark,
-                                           avx2_lines};
+                                           avx2_lines, fm_json_match_avx2};
 
 static bool have_avx2(void)
 {
@@ -488,7 +489,7 @@ static uint64_t neon_lines(const unsigned char *p, const unsigned char *end)
 }
 
 static const struct fm_json_vector neon = {"neon", neon_special, neon_skip, neon_mark,
-                                           neon_lines};
+                                           neon_lines, fm_json_match_neon};
 
 #endif
 

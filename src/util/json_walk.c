@@ -241,7 +241,7 @@ ALWAYS enum fm_json_walked walk_value(struct steps *s, uint32_t *pos, struct fm_
 {
     const uint32_t from = *pos;
     const unsigned char *p = s->base + from;
-    f->escaped = false;
+    f->escaped = f->split = false;
     if (*p == '"') {
         if (FM_UNLIKELY(!string_end(s, pos, &f->escaped)))
             return FM_JSON_WALK_MORE;
@@ -359,6 +359,7 @@ bool fm_json_object_read(struct fm_json_object *o, const char *text, size_t n)
     o->text = text;
     o->resumed = o->passed = false;
     o->fields = 0;
+    o->shape = 0;
     o->rest = NULL;
     return n > 0 && text[0] == '{' && n <= FM_JSON_TOKEN && read_members(o, text + 1);
 }

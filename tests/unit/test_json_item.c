@@ -73,12 +73,62 @@ static char letter(unsigned kind)
     }
 }
 
+static void same_field(const struct fm_json_field *a, const struct fm_json_field *b)
+{
+    ck_assert(a->name == b->name && a->text == b->text && a->n == b->n && a->kind == b->kind &&
+              a->escaped == b->escaped && a->key_n == b->key_n &&
+              memcmp(a->key, b->key, a->key_n) == 0);
+}
+
+/* Members that are known are those that are there. */
+static void check_inner(const struct fm_json_object *o, const struct fm_json_field *f)
+{
+    static struct fm_json_object inner;
+    if (!f->split)
+        return;
+    ck_assert(f->kind == FM_JSON_OBJECT && f->inner + f->inner_n <= FM_JSON_FIELDS);
+    ck_assert(fm_json_object_read(&inner, f->text, f->n));
+    ck_assert_uint_eq(inner.fields, f->inner_n);
+    ck_assert(inner.rest == NULL);
+    for (uint32_t i = 0; i < inner.fields; i++)
+        same_field(&inner.field[i], &o->inner[f->inner + i]);
+}
+
+/* Items of equal shapes have the same keys and kinds; how many of known shapes there were. */
+static unsigned shaped;
+static struct seen {
+    uint32_t shape, fields;
+    uint64_t name[FM_JSON_FIELDS];
+    uint8_t kind[FM_JSON_FIELDS];
+} seen[64];
+
+static void check_shape(const struct fm_json_object *o)
+{
+    struct seen *t = &seen[o->shape % FM_COUNT(seen)];
+    if (o->shape == 0)
+        return;
+    shaped++;
+    if (t->shape == o->shape) {
+        ck_assert_uint_eq(t->fields, o->fields);
+        for (uint32_t i = 0; i < o->fields; i++)
+            ck_assert(t->name[i] == o->field[i].name && t->kind[i] == o->field[i].kind);
+    }
+    t->shape = o->shape;
+    t->fields = o->fields;
+    for (uint32_t i = 0; i < o->fields; i++) {
+        t->name[i] = o->field[i].name;
+        t->kind[i] = o->field[i].kind;
+    }
+}
+
 static void put_fields(struct log *l, struct fm_json_object *o)
 {
+    check_shape(o);
     bool more_of_them = true;
     while (more_of_them) {
         for (uint32_t i = 0; i < o->fields; i++) {
             const struct fm_json_field *f = &o->field[i];
+            check_inner(o, f);
             put(l, " %.*s=%c:%.*s%s", (int)f->key_n, f->key, letter(f->kind), (int)f->n, f->text,
                 f->escaped ? "~" : "");
         }
@@ -97,6 +147,8 @@ static void read_items(struct fm_json *j, struct log *l, bool stop)
     uint64_t end = 0;
     enum fm_json_item item;
     enum fm_json_token t = fm_json_next(j);
+    for (size_t i = 0; i < FM_COUNT(seen); i++)
+        seen[i].shape = 0;
     l->n = 0;
     l->s[0] = '\0';
     if (t == FM_JSON_OBJECT) {
@@ -749,6 +801,102 @@ START_TEST(random_documents)
 }
 END_TEST
 
+/* ------------------------------------------------------------------ items that look alike */
+
+/* A value for '?' in a skeleton: strings and numbers of all lengths, now and then another kind. */
+static size_t add_slot(char *to)
+{
+    static const char *const numbers[] = {"0", "7", "-3", "12.5", "1732107143473442.569", "1e5",
+                                          "-2.5E-07", "3e+2", "12345678901234567890123.5"};
+    if (pick(12) == 0)
+        return add_value(to, 3);
+    return pick(2) ? add_string(to) : add(to, numbers[pick(FM_COUNT(numbers))]);
+}
+
+static const char *const skeletons[] = {
+    "{\"ph\":\"%\",\"ts\":#,\"name\":\"%\"}",
+    "{\"ph\":\"%\",\"ts\":#,\"dur\":#,\"args\":{\"id\":#,\"e\":{}},\"on\":true}",
+    "{\n    \"ph\": \"%\", \"a key that is longer than a piece of text is\": \"%\",\n"
+    "    \"ts\": #, \"args\": {\n      \"k\": ?, \"l\": [#, \"%\"]\n    }\n  }",
+    "{\"ph\":\"%\",\"args\":{\"%\":#},\"id\":?}",
+    "{\"args\":{},\"ph\":null,\"x\":?,\"y\":{\"z\":[{\"q\":\"%\"},[]]}}",
+    "{ \"a\" : # , \"b\" :\t? ,, \"c\":\"%\",}",
+    "{\"a\\n\":#,\"b\":false}",
+    "{}"};
+
+static size_t add_item(char *to, const char *skeleton)
+{
+    static const char *const numbers[] = {"0", "15", "4.25", "1732107143473442.569", "-1"};
+    size_t n = 0;
+    for (; *skeleton; skeleton++) {
+        if (*skeleton == '%')
+            for (uint32_t k = pick(pick(4) ? 4 : 60); k > 0; k--)
+                n += add(to + n, pick(30) ? "f" : "\\\"");
+        else if (*skeleton == '#')
+            n += add(to + n, numbers[pick(FM_COUNT(numbers))]);
+        else if (*skeleton == '?')
+            n += add_slot(to + n);
+        else
+            to[n++] = *skeleton;
+    }
+    return n;
+}
+
+START_TEST(alike)
+{
+    static char text[1 << 16];
+    seed = 77;
+    shaped = 0;
+    for (unsigned round = 0; round < 1200; round++) {
+        size_t n = 0;
+        text[n++] = '[';
+        const uint32_t kinds = 1 + pick(FM_COUNT(skeletons)), from = pick(FM_COUNT(skeletons));
+        for (uint32_t k = 2 + pick(40); k > 0 && n < LOG / 4; k--) {
+            n += add_item(text + n, skeletons[(from + pick(kinds)) % FM_COUNT(skeletons)]);
+            n += add(text + n, k == 1 ? "" : pick(9) ? ",\n" : " , ,");
+        }
+        text[n++] = ']';
+        if (round % 3 == 0)
+            for (uint32_t k = 1 + pick(3); k > 0; k--)
+                text[1 + pick((uint32_t)n - 1)] = "\"\\{}[],: \na1"[pick(12)];
+        agrees(text, n);
+    }
+    ck_assert_uint_gt(shaped, 20000);
+}
+END_TEST
+
+/* Items that all differ: shapes are given up, tried again, and learnt when they help. */
+START_TEST(shapes_come_back)
+{
+    static char text[1 << 20];
+    static struct fm_json_object o;
+    static struct fm_json j;
+    size_t n = 0;
+    unsigned known = 0;
+    seed = 5;
+    text[n++] = '[';
+    for (unsigned i = 0; i < 4000; i++)
+        n += (size_t)sprintf(text + n, "{\"k%u\":%u,\"args\":{\"a%u\":[{}]}},", i, i, i);
+    for (unsigned i = 0; i < 4000; i++)
+        n += (size_t)sprintf(text + n, "{\"k\":%u,\"args\":{\"a%u\":[{}]}},", i, i);
+    text[n++] = ']';
+    fm_json_init_memory(&j, text, n);
+    fm_json_next(&j);
+    for (unsigned i = 0; i < 8000; i++) {
+        ck_assert_int_eq(fm_json_item(&j, &o), FM_JSON_ITEM_OBJECT);
+        ck_assert_uint_eq(o.fields, 2);
+        ck_assert_uint_eq(o.field[0].n, i % 4000 < 10 ? 1 : i % 4000 < 100 ? 2 : i % 4000 < 1000
+                                                                                     ? 3 : 4);
+        ck_assert_int_eq(o.field[1].kind, FM_JSON_OBJECT);
+        known += o.shape != 0;
+        if (i < 4000)
+            ck_assert_uint_eq(o.shape, 0);
+    }
+    ck_assert_int_eq(fm_json_item(&j, &o), FM_JSON_ITEM_END);
+    ck_assert_uint_gt(known, 1000);
+}
+END_TEST
+
 START_TEST(cut_everywhere)
 {
     static const char *const texts[] = {
@@ -778,6 +926,8 @@ int main(void)
     tcase_add_test(t, too_long);
     tcase_add_test(t, lines);
     tcase_add_test(t, random_documents);
+    tcase_add_test(t, alike);
+    tcase_add_test(t, shapes_come_back);
     tcase_add_test(t, cut_everywhere);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
