@@ -1,10 +1,10 @@
 /*
  * stacks.c - see stacks.h.
  *
- * Pseudo frames depend on the row, not on its stack: comm, thread, a label. For each row the
- * prepended labels lead to a node of a new trie, the frames of its stack follow, then the appended
- * labels. (node, stack) pairs that were met before are looked up, so a stack is copied once for
- * each prefix it occurs under.
+ * Pseudo frames depend on the row, not on its stack: comm, thread, a label, the stack of a linked
+ * row. For each row the prepended labels lead to a node of a new trie, the frames of its stack
+ * follow, then the appended labels. (node, stack) pairs that were met before are looked up, so a
+ * stack is copied once for each prefix it occurs under.
  */
 #include "query/stacks.h"
 
@@ -71,49 +71,67 @@ struct fm_stacks *fm_stacks_seal(struct fm_selection *sel, const struct fm_trie 
     return s;
 }
 
-/* ------------------------------------------------------------ pseudo frames */
+/* ------------------------------------------------------------------ weaving */
 
-struct weaver {
-    struct fm_compile *c;
-    const struct fm_view *v;
-    struct fm_mem *mem;
-    struct fm_trie trie;
-    struct fm_map woven;         /* trie node << 32 | stack node -> trie node */
-    struct fm_map frame;         /* label -> pseudo frame */
-    struct fm_frame_row *row;
-    size_t rows, row_cap;
-    uint32_t *spine;             /* frames of one stack, leaf first */
-};
-
-static uint32_t pseudo_frame(struct weaver *w, fm_str label)
+bool fm_weaver_init(struct fm_weaver *w, struct fm_compile *c, const struct fm_view *v)
 {
+    uint32_t depth = 0;
+    const struct fm_tree_node *tree = fm_store_tree(v->store);
+
+    *w = (struct fm_weaver){ .c = c, .v = v, .mem = &c->ctx->mem };
+    fm_map_init(&w->woven, w->mem);
+    fm_map_init(&w->recorded, w->mem);
+    fm_map_init(&w->frame, w->mem);
+    for (size_t n = 0; n < v->nodes; n++)
+        depth = FM_MAX(depth, v->node[n].depth);
+    for (size_t n = 0; n < fm_store_tree_nodes(v->store); n++)
+        depth = FM_MAX(depth, tree[n].depth);
+    w->spine = fm_arena_alloc(c->arena, ((size_t)depth + 1) * sizeof *w->spine);
+    if (w->spine == NULL || !fm_trie_init(&w->trie, w->mem)
+        || !fm_grow(w->mem, (void **)&w->row, &w->row_cap, v->frames + 1, sizeof *w->row))
+        return false;
+    for (size_t f = 0; f < v->frames; f++)
+        w->row[w->rows++] = *fm_view_frame(v, (uint32_t)f);
+    return true;
+}
+
+void fm_weaver_release(struct fm_weaver *w)
+{
+    fm_map_release(&w->woven);
+    fm_map_release(&w->recorded);
+    fm_map_release(&w->frame);
+    fm_trie_release(&w->trie);
+    fm_mem_free(w->mem, w->row, w->row_cap * sizeof *w->row);
+    fm_mem_free(w->mem, w->of_frame, w->of_frames * sizeof *w->of_frame);
+}
+
+static uint32_t add_row(struct fm_weaver *w, const struct fm_frame_row *row)
+{
+    if (!fm_grow(w->mem, (void **)&w->row, &w->row_cap, w->rows + 1, sizeof *w->row))
+        return FM_NONE;
+    w->row[w->rows] = *row;
+    return (uint32_t)w->rows++;
+}
+
+uint32_t fm_weaver_label(struct fm_weaver *w, uint32_t at, fm_str label)
+{
+    struct fm_frame_row row = { .module = FM_NONE, .address = UINT64_MAX,
+                                .kind = FM_FRAME_SYNTHETIC, .function = label };
     bool fresh;
     uint64_t *slot = label == FM_NONE ? NULL : fm_map_put(&w->frame, label, &fresh);
 
     if (slot == NULL)
-        return FM_NONE;
+        return UINT32_MAX;
     if (fresh) {
-        if (!fm_grow(w->mem, (void **)&w->row, &w->row_cap, w->rows + 1, sizeof *w->row))
-            return FM_NONE;
-        w->row[w->rows] = (struct fm_frame_row){ .module = FM_NONE, .address = UINT64_MAX,
-                                                 .kind = FM_FRAME_SYNTHETIC, .function = label };
-        *slot = w->rows++;
+        uint32_t frame = add_row(w, &row);
+        if (frame == FM_NONE)
+            return UINT32_MAX;
+        *slot = frame;
     }
-    return (uint32_t)*slot;
+    return fm_trie_child(&w->trie, at, (uint32_t)*slot);
 }
 
-static uint32_t pseudo_child(struct weaver *w, uint32_t parent, fm_str label)
-{
-    uint32_t frame;
-
-    if (label == FM_PSEUDO_SKIP)
-        return parent;
-    frame = pseudo_frame(w, label);
-    return frame == FM_NONE ? UINT32_MAX : fm_trie_child(&w->trie, parent, frame);
-}
-
-/* The frames of a stack below `at`. */
-static uint32_t copy_stack(struct weaver *w, uint32_t at, uint32_t stack)
+uint32_t fm_weaver_stack(struct fm_weaver *w, uint32_t at, uint32_t stack)
 {
     bool fresh;
     uint64_t *slot = fm_map_put(&w->woven, (uint64_t)at << 32 | stack, &fresh);
@@ -131,7 +149,78 @@ static uint32_t copy_stack(struct weaver *w, uint32_t at, uint32_t stack)
     return at;
 }
 
-static uint32_t weave_row(struct weaver *w, struct fm_pseudo_labels *labels,
+/* The new frame of a frame of the store. */
+static uint32_t frame_of_store(struct fm_weaver *w, fm_frame f)
+{
+    if (w->v->frame == NULL)
+        return f;                  /* the view has the store's frames */
+    if (w->of_frame == NULL) {
+        size_t frames = fm_store_frames(w->v->store) + 1;
+        w->of_frame = fm_mem_zalloc(w->mem, frames * sizeof *w->of_frame);
+        if (w->of_frame == NULL)
+            return FM_NONE;
+        w->of_frames = frames;
+    }
+    if (w->of_frame[f] == 0) {
+        uint32_t frame = add_row(w, fm_store_frame_row(w->v->store, f));
+        if (frame == FM_NONE)
+            return FM_NONE;
+        w->of_frame[f] = frame + 1;
+    }
+    return w->of_frame[f] - 1;
+}
+
+uint32_t fm_weaver_recorded(struct fm_weaver *w, uint32_t at, uint32_t tree)
+{
+    const struct fm_tree_node *node = fm_store_tree(w->v->store);
+    bool fresh;
+    uint64_t *slot = fm_map_put(&w->recorded, (uint64_t)at << 32 | tree, &fresh);
+    size_t n = 0;
+
+    if (slot == NULL)
+        return UINT32_MAX;
+    if (!fresh)
+        return (uint32_t)*slot;
+    for (uint32_t up = tree; up != 0; up = node[up].parent)
+        w->spine[n++] = node[up].frame;
+    while (n > 0 && at != UINT32_MAX) {
+        uint32_t frame = frame_of_store(w, w->spine[--n]);
+        at = frame == FM_NONE ? UINT32_MAX : fm_trie_child(&w->trie, at, frame);
+    }
+    *slot = at;
+    return at;
+}
+
+enum fm_status fm_weaver_finish(struct fm_weaver *w, struct fm_selection *sel, struct fm_view *v,
+                                uint32_t *of_row, struct fm_error *err)
+{
+    uint64_t rows = fm_store_rows(sel->store);
+    size_t bytes = w->trie.n * sizeof(uint32_t);
+    uint32_t *id = fm_mem_alloc(w->mem, bytes);
+    struct fm_stacks *s =
+        id == NULL ? NULL : fm_stacks_seal(sel, &w->trie, w->row, w->rows, id);
+
+    for (uint64_t r = 0; s != NULL && r < rows; r++)
+        of_row[r] = id[of_row[r]];
+    fm_mem_free(w->mem, id, id == NULL ? 0 : bytes);
+    if (s == NULL)
+        return fm_error_nomem(err);
+    if (sel->stacks != NULL)
+        fm_stacks_free(sel, sel->stacks);
+    sel->stacks = s;
+    v->of_row = of_row;
+    v->rows = rows;
+    return fm_view_init(v, sel, w->c->arena, err);
+}
+
+/* ------------------------------------------------------------ pseudo frames */
+
+static uint32_t pseudo_child(struct fm_weaver *w, uint32_t parent, fm_str label)
+{
+    return label == FM_PSEUDO_SKIP ? parent : fm_weaver_label(w, parent, label);
+}
+
+static uint32_t weave_row(struct fm_weaver *w, struct fm_pseudo_labels *labels,
                           const struct fm_scan *scan, uint32_t place)
 {
     size_t prepends = labels->prepends;
@@ -142,42 +231,16 @@ static uint32_t weave_row(struct weaver *w, struct fm_pseudo_labels *labels,
     for (size_t k = 0; k < prepends && at != UINT32_MAX; k++)
         at = pseudo_child(w, at, fm_pseudo_label(labels, scan, k, place));
     if (at != UINT32_MAX)
-        at = copy_stack(w, at, w->v->of_row != NULL
-                                   ? w->v->of_row[scan->first_row + place]
-                                   : fm_view_node(w->v, tree));
+        at = fm_weaver_stack(w, at, w->v->of_row != NULL
+                                        ? w->v->of_row[scan->first_row + place]
+                                        : fm_view_node(w->v, tree));
     for (size_t k = prepends; k < labels->n && at != UINT32_MAX; k++)
         at = pseudo_child(w, at, fm_pseudo_label(labels, scan, k, place));
     return at;
 }
 
-static bool weaver_init(struct weaver *w, struct fm_compile *c, const struct fm_view *v)
-{
-    uint32_t depth = 0;
-
-    *w = (struct weaver){ .c = c, .v = v, .mem = &c->ctx->mem };
-    fm_map_init(&w->woven, w->mem);
-    fm_map_init(&w->frame, w->mem);
-    for (size_t n = 0; n < v->nodes; n++)
-        depth = FM_MAX(depth, v->node[n].depth);
-    w->spine = fm_arena_alloc(c->arena, ((size_t)depth + 1) * sizeof *w->spine);
-    if (w->spine == NULL || !fm_trie_init(&w->trie, w->mem)
-        || !fm_grow(w->mem, (void **)&w->row, &w->row_cap, v->frames + 1, sizeof *w->row))
-        return false;
-    for (size_t f = 0; f < v->frames; f++)
-        w->row[w->rows++] = *fm_view_frame(v, (uint32_t)f);
-    return true;
-}
-
-static void weaver_release(struct weaver *w)
-{
-    fm_map_release(&w->woven);
-    fm_map_release(&w->frame);
-    fm_trie_release(&w->trie);
-    fm_mem_free(w->mem, w->row, w->row_cap * sizeof *w->row);
-}
-
-static enum fm_status weave(struct weaver *w, const struct fm_selection *sel, uint32_t *of_row,
-                            struct fm_error *err)
+static enum fm_status weave(struct fm_weaver *w, const struct fm_selection *sel,
+                            uint32_t *of_row, struct fm_error *err)
 {
     static const struct fm_names names = { .style = FM_NAMES_FOLDMILL };
     fm_column col[FM_SCAN_COLUMNS] = { FM_COL_STACK };
@@ -208,29 +271,19 @@ enum fm_status fm_stacks_pseudo(struct fm_compile *c, struct fm_selection *sel,
                                 struct fm_view *v, struct fm_error *err)
 {
     uint64_t rows = fm_store_rows(sel->store);
-    struct fm_stacks *s = NULL;
-    struct weaver w;
-    uint32_t *of_row, *id = NULL;
+    struct fm_weaver w;
+    uint32_t *of_row;
     enum fm_status status = FM_NOMEM;
 
     if (sel->prepends + sel->appends == 0)
         return FM_OK;
     of_row = fm_arena_alloc(c->arena, (rows + 1) * sizeof *of_row);
-    if (weaver_init(&w, c, v) && of_row != NULL)
+    if (fm_weaver_init(&w, c, v) && of_row != NULL)
         status = weave(&w, sel, of_row, err);
-    if (status == FM_OK) {
-        id = fm_arena_alloc(c->arena, w.trie.n * sizeof *id);
-        s = id == NULL ? NULL : fm_stacks_seal(sel, &w.trie, w.row, w.rows, id);
-    }
-    weaver_release(&w);
-    if (s == NULL)
-        return fm_error_nomem(err);
-    for (uint64_t r = 0; r < rows; r++)
-        of_row[r] = id[of_row[r]];
-    if (sel->stacks != NULL)
-        fm_stacks_free(sel, sel->stacks);
-    sel->stacks = s;
-    v->of_row = of_row;
-    v->rows = rows;
-    return fm_view_init(v, sel, c->arena, err);
+    else
+        (void)fm_error_nomem(err);
+    if (status == FM_OK)
+        status = fm_weaver_finish(&w, sel, v, of_row, err);
+    fm_weaver_release(&w);
+    return status;
 }

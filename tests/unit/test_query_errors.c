@@ -155,14 +155,8 @@ static const struct {
       "q.yaml:5:9: error: unknown stack edit 'dorp' (did you mean 'drop'?) [FM102]\n"
       "    5 |       - dorp: x\n"
       "      |         ^~~~\n"
-      "note: stack edits are: keep drop root leaf collapse level\n" },
-    { H "steps:\n"
-        "  - stack:\n"
-        "      - rename: {match: a, to: b}\n"
-        "  - group: {by: [any.function], measures: [self]}\n",
-      "q.yaml:5:9: error: stack edit 'rename' is not part of this version [FM109]\n"
-      "    5 |       - rename: {match: a, to: b}\n"
-      "      |         ^~~~~~\n" },
+      "note: stack edits are: keep drop root leaf collapse rename level inlines prepend "
+      "append invert depth\n" },
     { H "steps:\n"
         "  - stack:\n"
         "      - drop: x\n"
@@ -383,7 +377,8 @@ static const struct {
       "q.yaml:7:9: error: unknown stack edit 'lveel' (did you mean 'level'?) [FM102]\n"
       "    7 |       - lveel: function\n"
       "      |         ^~~~~\n"
-      "note: stack edits are: keep drop root leaf collapse level\n"
+      "note: stack edits are: keep drop root leaf collapse rename level inlines prepend "
+      "append invert depth\n"
       "q.yaml:9:12: error: unknown column 'totl' [FM102]\n"
       "    9 |   - sort: [totl]\n"
       "      |            ^~~~\n"
