@@ -44,8 +44,7 @@ struct fm_edit {
     bool from_leaf;
     struct fm_edit_column *col;   /* prepend, append */
     size_t cols;
-    bool linked;                  /* they add a linked row's stack */
-    enum fm_link_kind link;
+    struct fm_operand *link;      /* they add the stack of a linked row */
 };
 
 /* An edit at work: the view it reads, and what it builds. */

@@ -201,11 +201,15 @@ static bool compile_link(struct fm_compile *c, struct fm_edit *edit,
 {
     static const char *const kind[] = { "launch", "waker", "flow", "parent" };
     int k = word(c, node, "link", kind, FM_COUNT(kind));
+    enum fm_link_kind link = FM_LINK_LAUNCH;
 
-    edit->linked = true;
-    if (k >= 0 && !fm_link_kind_find(kind[k], &edit->link))
+    edit->link = fm_arena_alloc(c->arena, sizeof *edit->link);
+    if (k < 0 || edit->link == NULL || !fm_link_kind_find(kind[k], &link))
         return false;
-    return k >= 0;
+    *edit->link = (struct fm_operand){ .place = FM_AT_COLUMN, .id = FM_COL_STACK,
+                                       .type = FM_TYPE_STACK, .via = FM_VIA(link), .unit = "",
+                                       .slot = -1 };
+    return true;
 }
 
 static bool compile_column(struct fm_compile *c, struct fm_edit_column *col,
@@ -230,7 +234,11 @@ static bool compile_column(struct fm_compile *c, struct fm_edit_column *col,
     k = fm_operand_find(c, FM_SCOPE_ROWS, col->name, strlen(col->name));
     if (k != FM_NONE) {
         col->operand = c->operand[k];
-        return true;
+        if (col->operand->type != FM_TYPE_STACK)
+            return true;
+        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), node,
+                      "'%s' is a stack: {link: KIND} puts stacks around stacks", col->name);
+        return false;
     }
     if (!c->arena->oom) {
         size_t n;

@@ -4,8 +4,8 @@
  *     fm_flow_take()   another pipe's rows or table, moved or copied, so that it may be changed
  *     fm_flow_table()  rows become a table: its header says what was selected
  *
- * Copies of rows have a bitmap and edited stacks of their own; what the view has of frames (texts)
- * is never changed, and shared. Copies of a table have its visible rows only.
+ * Copies of rows have a bitmap, edited stacks and stacks by row of their own; what the view has of
+ * frames (texts) is never changed, and shared. Copies of a table have its visible rows only.
  */
 #include "query/plan.h"
 
@@ -114,6 +114,13 @@ static enum fm_status copy_rows(struct fm_flow *flow, const struct fm_flow *from
     if (status != FM_OK)
         return status;
     flow->view = from->view;          /* parts, too: the other pipe keeps them */
+    if (from->view.of_row != NULL) {
+        size_t bytes = (from->view.rows + 1) * sizeof *from->view.of_row;
+        flow->view.of_row = fm_arena_alloc(flow->c->arena, bytes);
+        if (flow->view.of_row == NULL)
+            return fm_error_nomem(err);
+        memcpy(flow->view.of_row, from->view.of_row, bytes);
+    }
     stacks = flow->sel.stacks;
     if (stacks != NULL) {
         flow->view.node = stacks->node;

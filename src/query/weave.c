@@ -7,24 +7,12 @@
  *
  * The stack of a linked row is taken as it was recorded: the edits before have worked on the rows'
  * own stacks. Rows without a link stay as they are; a row without a value has "[no thread]".
- *
- * Links lead to rows anywhere in the store. Their stacks are read through a few decoded blocks,
- * found by block number: neighbours link to neighbours.
  */
 #include "query/edit.h"
 
 #include "util/error.h"
 #include "util/map.h"
 #include "util/out.h"
-
-#define BLOCKS 32
-
-struct blocks {
-    const struct fm_store *store;
-    struct fm_mem *mem;
-    uint64_t *value, *valid;       /* BLOCKS blocks of each */
-    uint64_t key[BLOCKS];          /* first row of the block + 1; 0: none */
-};
 
 struct loom {
     struct fm_weaver w;
@@ -33,7 +21,6 @@ struct loom {
     struct fm_map *seen;           /* by column: lane -> label */
     fm_str *missing;               /* by column: "[no NAME]" */
     struct fm_out out;
-    struct blocks blocks;
     uint32_t *of_row;
     uint64_t next;                 /* row behind the last one done */
 };
@@ -162,79 +149,21 @@ static fm_str column_label(struct loom *l, size_t k, uint32_t place)
     return end(l);
 }
 
-/* -------------------------------------------------------------------- links */
-
-static bool blocks_init(struct blocks *b, const struct fm_store *store, struct fm_mem *mem)
-{
-    *b = (struct blocks){ .store = store, .mem = mem };
-    b->value = fm_mem_alloc(mem, (size_t)BLOCKS * FM_BLOCK_ROWS * sizeof *b->value);
-    b->valid = fm_mem_alloc(mem, (size_t)BLOCKS * FM_BLOCK_ROWS / 64 * sizeof *b->valid);
-    return b->value != NULL && b->valid != NULL;
-}
-
-static void blocks_release(struct blocks *b)
-{
-    fm_mem_free(b->mem, b->value,
-                b->value == NULL ? 0 : (size_t)BLOCKS * FM_BLOCK_ROWS * sizeof *b->value);
-    fm_mem_free(b->mem, b->valid,
-                b->valid == NULL ? 0 : (size_t)BLOCKS * FM_BLOCK_ROWS / 64 * sizeof *b->valid);
-}
-
-/* The segment of a row. */
-static size_t segment_of(const struct fm_store *store, uint64_t row)
-{
-    size_t lo = 0, hi = fm_store_segments(store);
-
-    while (hi - lo > 1) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (fm_store_segment_first(store, mid) <= row)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
-/* The append id of a row's stack; false: it has none. */
-static bool stack_of(struct blocks *b, uint64_t row, uint64_t *stack)
-{
-    size_t segment = segment_of(b->store, row);
-    uint64_t first = fm_store_segment_first(b->store, segment);
-    uint32_t block = (uint32_t)((row - first) / FM_BLOCK_ROWS);
-    uint64_t begin = first + (uint64_t)block * FM_BLOCK_ROWS;
-    size_t slot = (size_t)(row / FM_BLOCK_ROWS) % BLOCKS, place = (size_t)(row - begin);
-    uint64_t *value = b->value + slot * FM_BLOCK_ROWS;
-    uint64_t *valid = b->valid + slot * (FM_BLOCK_ROWS / 64);
-    bool all;
-
-    if (b->key[slot] != begin + 1) {
-        (void)fm_store_block(b->store, segment, block, FM_COL_STACK, value, valid, &all);
-        b->key[slot] = begin + 1;
-    }
-    *stack = value[place];
-    return (valid[place / 64] >> (place % 64)) & 1;
-}
-
-/* Below `at`, what the row's link leads to; nothing when it has none, or leads to no stack. */
+/* Below `at`, the stack that the row's link leads to; nothing when there is none. */
 static uint32_t linked(struct loom *l, uint32_t at, uint64_t row)
 {
-    const struct fm_store *store = l->w.v->store;
-    const struct fm_link *link = fm_store_link_find(store, l->edit->link, row);
     uint64_t stack;
 
-    if (link == NULL || link->target == FM_LINK_THREAD)
+    if (!fm_linked_lane(l->edit->link->linked, row, &stack))
         return at;
-    stack = link->to;
-    if (link->target == FM_LINK_ROW && !stack_of(&l->blocks, link->to, &stack))
-        return at;
-    return fm_weaver_recorded(&l->w, at, fm_store_tree_node(store, (fm_node)stack));
+    return fm_weaver_recorded(&l->w, at, fm_store_tree_node(l->w.v->store, (fm_node)stack));
 }
 
 /* --------------------------------------------------------------------- rows */
 
 static uint32_t frames_of_row(struct loom *l, uint32_t at, uint64_t row, uint32_t place)
 {
-    if (l->edit->linked)
+    if (l->edit->link != NULL)
         return linked(l, at, row);
     for (size_t k = 0; k < l->edit->cols && at != UINT32_MAX; k++)
         at = fm_weaver_label(&l->w, at, column_label(l, k, place));
@@ -300,7 +229,7 @@ static bool loom_init(struct loom *l, struct fm_compile *c, const struct fm_edit
     l->missing = fm_arena_alloc(c->arena, (edit->cols + 1) * sizeof *l->missing);
     if (!fm_weaver_init(&l->w, c, v) || l->of_row == NULL || l->seen == NULL || l->missing == NULL
         || fm_out_init(&l->out, l->w.mem, NULL) != FM_OK
-        || (edit->linked && !blocks_init(&l->blocks, sel->store, l->w.mem)))
+        || (edit->link != NULL && !fm_linked_fill(c, edit->link)))
         return false;
     fm_reader_init(&l->r, c, v, sel);
     fm_reader_need_stack(&l->r);
@@ -322,8 +251,6 @@ static void loom_release(struct loom *l)
     }
     if (l->out.mem != NULL)
         fm_out_release(&l->out);
-    if (l->blocks.mem != NULL)
-        blocks_release(&l->blocks);
     fm_weaver_release(&l->w);
 }
 

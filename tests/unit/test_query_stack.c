@@ -808,6 +808,7 @@ START_TEST(linked_stacks)
     fm_builder_source(b, "test", "lines");
     for (size_t i = 0; i < FM_COUNT(row); i++)
         query_row(b, row[i], strlen(row[i]));
+    fm_builder_link(b, FM_LINK_LAUNCH, 2, FM_LINK_ROW, 5);     /* no stack: the next one is it */
     fm_builder_link(b, FM_LINK_LAUNCH, 2, FM_LINK_ROW, 0);
     fm_builder_link(b, FM_LINK_LAUNCH, 3, FM_LINK_ROW, 1);
     fm_builder_link(b, FM_LINK_LAUNCH, 5, FM_LINK_ROW, 1);
@@ -856,6 +857,38 @@ START_TEST(links_far_away)
 }
 END_TEST
 
+/* Two pipes go on from one whose stacks are by row: the edits of one are none of the other's. */
+START_TEST(pipes_apart)
+{
+    struct fm_store *store = query_store(ctx, "a;b 1 cpu=0\na;c 2 cpu=1\na;c 4 cpu=0\n");
+    const char *got = query_run(ctx, store,
+        "foldmill-query: 1\nname: q\n"
+        "let:\n"
+        "  all:\n"
+        "    from: samples\n"
+        "    steps: [{stack: [{prepend: cpu}]}]\n"
+        "  one:\n"
+        "    from: all\n"
+        "    steps: [{stack: [invert, {append: cpu}]}, {group: {by: [path], measures: [self]}}]\n"
+        "  two:\n"
+        "    from: all\n"
+        "    steps: [{stack: [{drop: a}, {prepend: {link: waker}}]}, "
+        "{group: {by: [path], measures: [self]}}]\n"
+        "  three:\n"
+        "    from: all\n"
+        "    steps: [{group: {by: [path], measures: [self]}}]\n"
+        "show: [one, two, three]\n", NULL, "csv");
+
+    ck_assert_msg(got != NULL, "%s%s", query_error(), query_messages());
+    ck_assert_str_eq(got,
+        "path,self (ns)\nb;a;[cpu: 0];[cpu: 0],1\nc;a;[cpu: 0];[cpu: 0],4\n"
+        "c;a;[cpu: 1];[cpu: 1],2\n\n"
+        "path,self (ns)\n[cpu: 0];b,1\n[cpu: 0];c,4\n[cpu: 1];c,2\n\n"
+        "path,self (ns)\n[cpu: 0];a;b,1\n[cpu: 0];a;c,4\n[cpu: 1];a;c,2\n");
+    fm_store_free(store);
+}
+END_TEST
+
 START_TEST(messages)
 {
     static const struct {
@@ -887,6 +920,9 @@ START_TEST(messages)
           "[FM104]\n" },
         { "append: [[cpu]]",
           "q.yaml:6:18: error: a pseudo frame is the name of a column, or {NAME: EXPRESSION} "
+          "[FM104]\n" },
+        { "append: waker.path",
+          "q.yaml:6:17: error: 'waker.path' is a stack: {link: KIND} puts stacks around stacks "
           "[FM104]\n" },
         { "invert: maybe", "q.yaml:6:17: error: unknown 'invert' value 'maybe' [FM104]\n" },
         { "{invert: true, at: innermost}",
@@ -925,6 +961,7 @@ int main(void)
     tcase_add_test(t, names_of_scripts);
     tcase_add_test(t, linked_stacks);
     tcase_add_test(t, links_far_away);
+    tcase_add_test(t, pipes_apart);
     tcase_add_test(t, messages);
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);
