@@ -212,7 +212,9 @@ END_TEST
 
 /* ------------------------------------------------------- inputs, and used queries */
 
-static const char other_lines[] = "main@app;a@app 7 tid=1 thread=w1\nmain@app;c@libx 2 tid=2 thread=w9\n";
+static const char other_lines[] =
+    "main@app;a@app 7 tid=1 thread=w1\n"
+    "main@app;c@libx 2 tid=2 thread=w9\n";
 
 #define TOP \
     "\n---\nfoldmill-query: 1\nname: top\n" \
