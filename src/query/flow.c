@@ -57,7 +57,36 @@ enum fm_status fm_flow_empty(struct fm_flow *flow, const struct fm_step *step,
 
 /* --------------------------------------------------------------- the table */
 
-static void describe(const struct fm_flow *flow, struct fm_table *t)
+/* Seconds of the time range, or else of the recording. */
+static double window_of(const struct fm_flow *flow)
+{
+    int64_t start = 0, end = 0, from, to;
+
+    if (!fm_store_start(flow->sel.store, &start, &end))
+        return 0;
+    from = FM_MAX(flow->window.from, 0);
+    to = FM_MIN(flow->window.to, end - start);
+    return to > from ? (double)(to - from) / 1e9 : 0;
+}
+
+static uint64_t period_of(const struct fm_selection *sel)
+{
+    uint64_t period = 0;
+    bool some = false;
+
+    for (size_t i = 0; i < fm_store_events(sel->store); i++) {
+        const struct fm_event *e = fm_store_event_row(sel->store, i);
+        if (!sel->event[i])
+            continue;
+        if (some && e->period != period)
+            return 0;
+        period = e->period;
+        some = true;
+    }
+    return period;
+}
+
+static void describe(struct fm_flow *flow, struct fm_table *t)
 {
     const struct fm_selection *sel = &flow->sel;
 
@@ -70,6 +99,8 @@ static void describe(const struct fm_flow *flow, struct fm_table *t)
     t->samples = flow->totals.samples;
     t->selected = flow->totals.selected;
     t->all = flow->totals.all;
+    t->window = flow->totals.window = window_of(flow);
+    t->period = period_of(sel);
 }
 
 struct fm_table *fm_flow_table(struct fm_flow *flow, const struct fm_step *step)
@@ -93,6 +124,8 @@ void fm_flow_like(const struct fm_flow *flow, const struct fm_step *step, struct
     t->samples = from->samples;
     t->selected = from->selected;
     t->all = from->all;
+    t->window = from->window;
+    t->period = from->period;
     t->base = from->base;
     t->bases = from->bases;
 }

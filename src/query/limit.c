@@ -53,6 +53,8 @@ bool fm_pipe_column(struct fm_pipe *pipe, const struct fm_yaml_node *node, size_
         *col = k;
         return true;
     }
+    if (c->schema->open)
+        return true;
     list = fm_operand_names(c, FM_SCOPE_TABLE, &n);
     if (list != NULL)
         fm_yaml_unknown(c->log, node, "column", s.text + skip, list, n);

@@ -257,6 +257,11 @@ uint32_t fm_operand_find(struct fm_compile *c, enum fm_scope scope, const char *
     } else if (scope == FM_SCOPE_TABLE) {
         o.place = FM_AT_TABLE;
         o.id = fm_schema_find(c->schema, name, n);
+        if (o.id == FM_NONE && c->schema->open) {
+            o = (struct fm_operand){ .place = FM_AT_LATER, .type = FM_TYPE_STRING,
+                                     .unit = "", .untyped = true, .name = copy };
+            return add(c, &o);
+        }
         if (o.id == FM_NONE)
             return FM_NONE;
         o.unit = c->schema->column[o.id].unit;

@@ -150,8 +150,8 @@ static int compare_cells(const struct fm_table *t, size_t col, uint32_t a, uint3
     }
 }
 
-static int compare_by(const struct fm_table *t, size_t col, bool descending, uint32_t a,
-                      uint32_t b)
+int fm_table_compare(const struct fm_table *t, size_t col, bool descending, uint32_t a,
+                     uint32_t b)
 {
     bool na = fm_table_is_null(t, a, col), nb = fm_table_is_null(t, b, col);
     int order;
@@ -168,7 +168,7 @@ static int compare_keys(const struct fm_table *t, const struct fm_sort_key *key,
     int order = 0;
 
     for (size_t k = 0; order == 0 && k < keys; k++)
-        order = compare_by(t, key[k].col, key[k].descending, a, b);
+        order = fm_table_compare(t, key[k].col, key[k].descending, a, b);
     return order;
 }
 
@@ -178,7 +178,7 @@ static int compare_rows(const struct sorter *s, uint32_t a, uint32_t b)
 
     for (size_t c = 0; order == 0 && c < s->t->schema->n; c++) {
         if (s->t->schema->column[c].key)
-            order = compare_by(s->t, c, false, a, b);
+            order = fm_table_compare(s->t, c, false, a, b);
     }
     return order;
 }
@@ -360,7 +360,7 @@ static uint64_t lane_of(const struct fm_table *t, uint32_t row, size_t col)
 static bool same_per(const struct limiter *l, uint32_t a, uint32_t b)
 {
     for (size_t k = 0; k < l->limit->pers; k++) {
-        if (compare_by(l->t, l->limit->per[k], false, a, b) != 0)
+        if (fm_table_compare(l->t, l->limit->per[k], false, a, b) != 0)
             return false;
     }
     return true;

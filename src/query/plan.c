@@ -18,7 +18,7 @@
 
 /* The language has these too. */
 static const char *const later_step[] = {
-    "within", "weigh", "pivot", "select", "join", "union", "diff"
+    "within", "weigh", "select", "union", "diff"
 };
 
 /* ---------------------------------------------------------------- the order */
@@ -106,7 +106,10 @@ static struct fm_schema *copy_schema(struct fm_arena *arena, const struct fm_sch
 {
     struct fm_schema *schema = fm_arena_alloc(arena, sizeof *schema);
 
-    if (schema == NULL || from == NULL || from->n == 0)
+    if (schema == NULL || from == NULL)
+        return schema;
+    schema->open = from->open;
+    if (from->n == 0)
         return schema;
     schema->column = fm_arena_alloc(arena, from->n * sizeof *schema->column);
     if (schema->column == NULL)

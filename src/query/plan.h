@@ -163,6 +163,21 @@ enum fm_status fm_limit_run(struct fm_flow *flow, const struct fm_step *step,
 void *fm_tree_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
 enum fm_status fm_tree_run(struct fm_flow *flow, const struct fm_step *step,
                            struct fm_error *err);
+/* pivot.c join.c diff.c */
+void *fm_pivot_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
+enum fm_status fm_pivot_run(struct fm_flow *flow, const struct fm_step *step,
+                            struct fm_error *err);
+void *fm_join_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
+enum fm_status fm_join_run(struct fm_flow *flow, const struct fm_step *step,
+                           struct fm_error *err);
+void *fm_diff_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
+enum fm_status fm_diff_run(struct fm_flow *flow, const struct fm_step *step,
+                           struct fm_error *err);
+/* The column that a scalar names, in the pipe's table and in that of another; `what` for the
+ * message. false: logged, also when the two can never be equal. */
+bool fm_pipe_both(struct fm_pipe *pipe, const struct fm_pipe *other,
+                  const struct fm_yaml_node *node, const char *what, size_t *here,
+                  size_t *there);
 /* The column of the table that a scalar names, its first `skip` bytes left out; `what` for the
  * message: "'per'". false: logged. */
 bool fm_pipe_column(struct fm_pipe *pipe, const struct fm_yaml_node *node, size_t skip,

@@ -5,7 +5,7 @@
  *     where    rows or a table  the same      time     rows             rows
  *     stack    rows             rows          group    rows             a table
  *                                             tree     rows             a table
- *     sort limit compute check  a table -> a table
+ *     pivot join sort limit compute check   a table -> a table
  */
 #include "query/plan.h"
 
@@ -151,14 +151,8 @@ static enum fm_status run_group(struct fm_flow *flow, const struct fm_step *step
                                 struct fm_error *err)
 {
     struct fm_table *t = fm_flow_table(flow, step);
-    int64_t start = 0, end = 0, from, to;
     enum fm_status status;
 
-    if (fm_store_start(flow->sel.store, &start, &end)) {
-        from = FM_MAX(flow->window.from, 0);
-        to = FM_MIN(flow->window.to, end - start);
-        flow->totals.window = to > from ? (double)(to - from) / 1e9 : 0;
-    }
     status = fm_group_run(flow->c, step->object, &flow->sel, &flow->view, &flow->totals, t, err);
     t->samples = flow->totals.samples;
     t->selected = flow->totals.selected;
@@ -208,6 +202,8 @@ static const struct fm_step_type type[] = {
     { "stack", ROWS, SAME, compile_stack, run_stack },
     { "group", ROWS, TABLE, compile_group, run_group },
     { "tree", ROWS, TABLE, fm_tree_compile, fm_tree_run },
+    { "pivot", TABLE, TABLE, fm_pivot_compile, fm_pivot_run },
+    { "join", TABLE, TABLE, fm_join_compile, fm_join_run },
     { "compute", TABLE, SAME, compile_compute, run_compute },
     { "sort", TABLE, SAME, fm_sort_compile, fm_sort_run },
     { "limit", TABLE, SAME, fm_limit_compile, fm_limit_run },

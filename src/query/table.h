@@ -63,6 +63,8 @@ struct fm_table {
     const char *note;            /* lines of further text, or NULL */
     uint64_t samples;
     fm_i128 selected, all;       /* weights: denominators of shares */
+    double window;               /* seconds of the rows' time range; 0 = unknown */
+    uint64_t period;             /* of sampling; 0 = unknown, or several */
     struct fm_share_base *base;  /* more of them; not the table's own */
     size_t bases;
 };
@@ -85,6 +87,39 @@ bool fm_table_is_null(const struct fm_table *t, uint32_t row, size_t col);
 bool fm_table_copy(struct fm_table *to, const struct fm_table *from);
 /* A cell as a value of an expression (integers beyond 64 bits as f64, paths as null). */
 struct fm_value fm_table_value(const struct fm_table *t, uint32_t row, size_t col);
+
+/* ------------------------------------------------------------- two tables */
+
+/* match.c: rows of a table by the values of some columns, whatever store their texts are in. Null
+ * equals null. */
+struct fm_lookup {
+    const struct fm_table *t;
+    const size_t *col;
+    size_t cols;
+    struct fm_map map;           /* hash -> its first row */
+    uint32_t *next;              /* the next row of that hash */
+};
+/* Over the visible rows of t; `col` is kept. false: no memory. fm_lookup_release() in any case,
+ * and for a zeroed one. */
+bool fm_lookup_init(struct fm_lookup *x, const struct fm_table *t, const size_t *col, size_t cols);
+void fm_lookup_release(struct fm_lookup *x);
+/* The first row with the values that `row` of table `t` has in columns `col`; FM_NONE. */
+uint32_t fm_lookup_find(const struct fm_lookup *x, const struct fm_table *t, const size_t *col,
+                       uint32_t row);
+/* The next row with the values of a row of the index itself; FM_NONE. */
+uint32_t fm_lookup_next(const struct fm_lookup *x, uint32_t row);
+/* Columns of these types can have equal values. */
+bool fm_cells_match(enum fm_cell_type a, enum fm_cell_type b);
+/* Copies a cell to a column of the same type, or a number to one of numbers. false: no memory. */
+bool fm_cell_copy(struct fm_table *to, uint32_t row, size_t col, const struct fm_table *from,
+                  uint32_t from_row, size_t from_col);
+/* A cell as text, in the arena or the store's: "12", "main;work", "" for null. NULL: no memory. */
+const char *fm_cell_text(struct fm_arena *arena, const struct fm_table *t, uint32_t row,
+                         size_t col);
+
+/* Adds what shares of another table are of, as PREFIX.OF. false: no memory. */
+bool fm_table_bases(struct fm_table *to, const struct fm_table *from, const char *prefix,
+                    struct fm_arena *arena);
 
 /* ------------------------------------------------------------------- group */
 
@@ -182,6 +217,9 @@ struct fm_sort_key {
     bool descending;
 };
 
+/* The order of two rows by one column: nulls last, either way. */
+int fm_table_compare(const struct fm_table *t, size_t col, bool descending, uint32_t a,
+                     uint32_t b);
 /* Sorts the visible rows by the keys, then by all key columns ascending. FM_NOMEM only. */
 enum fm_status fm_table_sort(struct fm_table *t, const struct fm_sort_key *key, size_t keys,
                              struct fm_error *err);

@@ -380,6 +380,223 @@ START_TEST(ties_need_a_sort)
 }
 END_TEST
 
+/* ------------------------------------------------------------------- pivot */
+
+#define GPU "event=stall:count "
+static const char stalls[] =
+    "x 5 " GPU "s.kernel=k1 s.stall=memory\n"
+    "x 2 " GPU "s.kernel=k1 s.stall=barrier\n"
+    "y 1 " GPU "s.kernel=k2 s.stall=memory\n"
+    "y 3 " GPU "s.kernel=k2 s.stall=memory\n"
+    "y 4 " GPU "s.kernel=k2\n"
+    "z 0 " GPU "s.kernel=k3 s.stall=kernel\n";
+
+#define STALLS "  - where: {event: stall}\n" \
+               "  - group: {by: [kernel, stall], measures: [self]}\n"
+
+START_TEST(values_become_columns)
+{
+    expect_as(stalls, STALLS "  - pivot: {rows: [kernel], column: stall, value: self}\n", "csv",
+              "kernel,barrier (count),stall.kernel (count),memory (count),(none) (count)\n"
+              "k1,2,,5,\n"
+              "k2,,,4,4\n"
+              "k3,,0,,\n");
+    expect_as(stalls,
+              STALLS "  - pivot: {rows: [kernel], column: stall, value: self, fill: 0, share: row, "
+                     "total: stalls}\n"
+                     "  - sort: [-stalls, kernel]\n"
+                     "  - where: stalls >= 0 and memory >= 0.5\n"
+                     "  - compute: {both: memory + barrier}\n", "csv",
+              "kernel,barrier,stall.kernel,memory,(none),stalls (count),both\n"
+              "k2,0,0,0.5,0.5,8,0.5\n"
+              "k1,0.2857142857142857,0,0.7142857142857143,0,7,1\n");
+}
+END_TEST
+
+/* Shares of a column: memory has 9 in all; of the table: 15. */
+START_TEST(shares_of_a_pivot)
+{
+    static const char form[] = STALLS "  - pivot: {rows: [kernel], column: stall, value: self, "
+                                      "share: %s}\n"
+                                      "  - where: {kernel: k1}\n"
+                                      "output: {columns: [kernel, memory, barrier]}\n";
+    char steps[512];
+
+    snprintf(steps, sizeof steps, form, "column");
+    expect_as(stalls, steps, "csv", "kernel,memory,barrier\nk1,0.5555555555555556,1\n");
+    snprintf(steps, sizeof steps, form, "table");
+    expect_as(stalls, steps, "text",
+              "# q: event stall, weight value in count, 6 samples\n"
+              "# memory, barrier: of table\n"
+              "kernel  memory (%)  barrier (%)\n"
+              "k1           33.33        13.33\n");
+}
+END_TEST
+
+START_TEST(cells_of_a_pivot_meet)
+{
+    /* of two threads: 10 + 5 of w1, summed over the functions */
+    expect("  - where: {event: cpu, thread: \"w?\"}\n"
+           "  - group: {by: [leaf.function, cpu, thread], measures: [self]}\n"
+           "  - pivot: {rows: [cpu], column: thread, value: self, total: both}\n",
+           "cpu,w1 (ns),w2 (ns),both (ns)\n"
+           ",15,34,49\n");
+    refuse("  - group: {by: [any.function, thread], measures: [total]}\n"
+           "  - pivot: {rows: [thread], column: thread, value: total}\n",
+           "several rows have thread 'w1' and thread 'w1', and 'total' cannot be summed");
+    refuse("  - group: {by: [thread], measures: [self]}\n"
+           "  - pivot: {rows: [thread], column: thread}\n", "'pivot' has no 'value'");
+    refuse("  - group: {by: [thread], measures: [self]}\n"
+           "  - pivot: {rows: [thread], column: thread, value: thread}\n",
+           "'value' is no column of numbers");
+    refuse("  - group: {by: [thread], measures: [self]}\n"
+           "  - pivot: {rows: [], column: thread, value: self}\n", "'rows' names no column");
+    refuse("  - group: {by: [thread], measures: [self]}\n"
+           "  - pivot: {rows: [cpu], column: thread, value: self}\n", "unknown column 'cpu'");
+    refuse("  - group: {by: [cpu, thread], measures: [self]}\n"
+           "  - pivot: {rows: [cpu], column: thread, value: self}\n"
+           "  - sort: [w9]\n", "unknown column 'w9'");
+}
+END_TEST
+
+START_TEST(a_pivot_of_too_many_values)
+{
+    used = 0;
+    for (int i = 0; i < 1001; i++)
+        put("f%04d 1\n", i);
+    {
+        struct fm_store *store = query_store(ctx, text);
+        ck_assert_ptr_null(query_run(ctx, store,
+                                     query_of("  - group: {by: [cpu, leaf.function], measures: "
+                                              "[self]}\n"
+                                              "  - pivot: {rows: [cpu], column: function, "
+                                              "value: self}\n"), NULL, "csv"));
+        ck_assert_ptr_nonnull(strstr(query_messages(), "'function' has more than 1000 values"));
+        fm_store_free(store);
+    }
+}
+END_TEST
+
+/* -------------------------------------------------------------------- join */
+
+/* w1: 15, w2: 34, no thread: 4; "calls" has w2, w3 and no thread. */
+#define LETS \
+    "let:\n" \
+    "  calls:\n" \
+    "    from: samples\n" \
+    "    steps:\n" \
+    "      - where: {event: cpu, leaf.function: [d, e]}\n" \
+    "      - group: {by: [thread, leaf.function], measures: [self, self_share]}\n" \
+    "steps:\n" \
+    "  - where: {event: cpu}\n" \
+    "  - group: {by: [thread], measures: [self]}\n"
+
+static void expect_query(const char *steps, const char *format, const char *want)
+{
+    struct fm_store *store = query_store(ctx, lines);
+    static char query[4096];
+    const char *got;
+
+    snprintf(query, sizeof query, "foldmill-query: 1\nname: q\n%s", steps);
+    got = query_run(ctx, store, query, NULL, format);
+    ck_assert_msg(got != NULL, "%s%s", query_error(), query_messages());
+    ck_assert_str_eq(got, want);
+    fm_store_free(store);
+}
+
+START_TEST(tables_are_joined)
+{
+    expect_query(LETS "  - join: {with: calls, on: [thread]}\n", "csv",
+                 "thread,self (ns),function,calls.self (ns),self_share\n"
+                 "w2,34,d,7,0.5\n"
+                 "w2,34,e,7,0.5\n");
+    expect_query(LETS "  - join: {with: calls, on: thread, kind: left}\n"
+                      "  - compute: {part: calls.self / self}\n"
+                      "  - sort: [-calls.function, -self]\n", "text",
+                 "# q: event cpu, weight value in ns, 9 samples\n"
+                 "# self_share: of calls.selected = 14 ns\n"
+                 "thread  self (ns)  function  calls.self (ns)  self_share (%)   part\n"
+                 "w2             34  e                       7           50.00  0.206\n"
+                 "w2             34  d                       7           50.00  0.206\n"
+                 "w1             15  -                       -               -      -\n"
+                 "-               4  -                       -               -      -\n");
+}
+END_TEST
+
+START_TEST(a_full_join_has_both_sides)
+{
+    expect_query("let:\n"
+                 "  other:\n"
+                 "    steps:\n"
+                 "      - where: {event: cpu, leaf.function: [d, e]}\n"
+                 "      - group: {by: [leaf.function], measures: [samples]}\n"
+                 "steps:\n"
+                 "  - where: {event: cpu, leaf.function: [a, d]}\n"
+                 "  - group: {by: [leaf.function], measures: [samples]}\n"
+                 "  - join: {with: other, on: [function], kind: full}\n", "csv",
+                 "function,samples,other.samples\n"
+                 "a,2,\n"
+                 "d,1,1\n"
+                 "e,,1\n");
+}
+END_TEST
+
+/* A path is joined by its text; null by null. */
+START_TEST(joins_by_paths_and_nulls)
+{
+    expect_query("let:\n"
+                 "  other:\n"
+                 "    steps:\n"
+                 "      - where: {event: cpu}\n"
+                 "      - group: {by: [path], measures: [samples]}\n"
+                 "steps:\n"
+                 "  - where: {event: cpu, leaf.function: {not: a}}\n"
+                 "  - group: {by: [path], measures: [self]}\n"
+                 "  - join: {with: other, on: [path], kind: left}\n"
+                 "  - sort: [-self]\n  - limit: 2\n", "csv",
+                 "path,self (ns),samples\nmain;d,7,1\nmain;e,7,1\n");
+    expect_query("let:\n"
+                 "  other:\n"
+                 "    steps:\n"
+                 "      - where: {event: cpu}\n"
+                 "      - group: {by: [path], measures: [samples]}\n"
+                 "steps:\n"
+                 "  - where: {event: cpu}\n"
+                 "  - group: {by: [path], measures: [self]}\n"
+                 "  - where: self == 4\n"
+                 "  - join: {with: other, on: [path]}\n", "csv",
+                 "path,self (ns),samples\n,4,1\n");
+}
+END_TEST
+
+static void refuse_query(const char *steps, const char *message)
+{
+    struct fm_store *store = query_store(ctx, lines);
+    static char query[4096];
+
+    snprintf(query, sizeof query, "foldmill-query: 1\nname: q\n%s", steps);
+    ck_assert_ptr_null(query_run(ctx, store, query, NULL, "csv"));
+    ck_assert_msg(strstr(query_messages(), message) != NULL, "%s%s", query_error(),
+                  query_messages());
+    fm_store_free(store);
+}
+
+START_TEST(joins_that_cannot_be)
+{
+    refuse_query(LETS "  - join: {with: call, on: [thread]}\n", "did you mean 'calls'?");
+    refuse_query(LETS "  - join: {with: calls, on: [thred]}\n", "did you mean 'thread'?");
+    refuse_query(LETS "  - join: {with: calls, on: []}\n", "'on' names no column");
+    refuse_query(LETS "  - join: {with: calls}\n", "'join' has no 'on'");
+    refuse_query(LETS "  - join: {with: calls, on: [self], kind: outer}\n",
+                 "'kind' is inner, left or full");
+    refuse_query(LETS "  - compute: {function: self + 1}\n"
+                      "  - join: {with: calls, on: [function]}\n",
+                 "'function' is of different kinds in the two tables");
+    refuse_query(LETS "  - compute: {x: self + 1}\n"
+                      "  - join: {with: calls, on: [x]}\n", "'calls' has no column 'x'");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("query_steps");
@@ -401,6 +618,14 @@ static Suite *suite(void)
     tcase_add_test(t, percentiles_and_the_row_at_a_rank);
     tcase_add_test(t, first_and_last_go_by_time);
     tcase_add_test(t, ties_need_a_sort);
+    tcase_add_test(t, values_become_columns);
+    tcase_add_test(t, shares_of_a_pivot);
+    tcase_add_test(t, cells_of_a_pivot_meet);
+    tcase_add_test(t, a_pivot_of_too_many_values);
+    tcase_add_test(t, tables_are_joined);
+    tcase_add_test(t, a_full_join_has_both_sides);
+    tcase_add_test(t, joins_by_paths_and_nulls);
+    tcase_add_test(t, joins_that_cannot_be);
     suite_add_tcase(s, t);
     return s;
 }
