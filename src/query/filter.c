@@ -177,7 +177,10 @@ static bool settle(struct fm_compile *c, const struct fm_range *range, const str
         *out = end - start + p->ns;
         return true;
     case PERCENT:
-        *out = p->part >= 1 ? end - start + 1 : (int64_t)(p->part * (double)(end - start));
+        if (p->part >= 1)              /* with all of the last row, whatever its duration */
+            *out = open == INT64_MAX ? open : end - start + 1;
+        else
+            *out = (int64_t)(p->part * (double)(end - start));
         return true;
     case CLOCK:
         if (fm_store_sources(c->store) == 0)
@@ -243,10 +246,12 @@ enum fm_status fm_range_run(struct fm_compile *c, const struct fm_range *range,
         return c->log->errors > 0 ? FM_CONFIG : fm_error_set(err, FM_CONFIG, "an empty input");
     *from = w.from;
     *to = w.to;
-    w.ts = (struct fm_operand){ .place = FM_AT_COLUMN, .id = FM_COL_TS, .type = FM_TYPE_TIME };
+    w.ts = (struct fm_operand){ .place = FM_AT_COLUMN, .id = FM_COL_TS, .type = FM_TYPE_TIME,
+                                .via = c->from == FM_FROM_LAUNCHES ? FM_VIA(FM_LINK_LAUNCH) : 0 };
     w.dur = (struct fm_operand){ .place = FM_AT_COLUMN, .id = FM_COL_DUR, .type = FM_TYPE_DUR };
     for (size_t i = 0; i < fm_store_events(sel->store); i++)
-        spans |= sel->event[i] && is_span(fm_store_event_row(sel->store, i)->kind);
+        spans |= w.ts.via == 0 && sel->event[i]
+                 && is_span(fm_store_event_row(sel->store, i)->kind);
     if (!spans) {
         p.operand = &w.ts;
         p.test.kind = FM_TEST_RANGE;

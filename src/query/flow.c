@@ -92,7 +92,8 @@ static void describe(struct fm_flow *flow, struct fm_table *t)
 
     t->event = fm_store_str(sel->store, sel->event_name, NULL);
     t->unit = fm_store_str(sel->store, sel->unit, NULL);
-    t->weigh = sel->weigh == FM_WEIGH_VALUE ? "value"
+    t->weigh = flow->view.weigh != NULL ? flow->view.weigh->text
+               : sel->weigh == FM_WEIGH_VALUE ? "value"
                : sel->weigh == FM_WEIGH_SAMPLES ? "samples"
                : fm_store_str(sel->store, fm_store_column_info(sel->store, sel->weigh_col)->name,
                               NULL);

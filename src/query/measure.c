@@ -630,6 +630,22 @@ static void describe_measure(const struct context *x, const struct fm_measure *m
                     && is_additive(x, &x->g->agg[e->arg[0]->ref]);
 }
 
+/* ns of a bucket of the rows' own times; 0: it is none. */
+static int64_t bucket_width(const struct fm_compile *c, const struct fm_expr *e)
+{
+    const struct fm_operand *o;
+    const struct fm_value *w;
+
+    if (e->op != FM_EXPR_BUCKET || e->args != 2 || e->arg[0]->op != FM_EXPR_REF
+        || e->arg[1]->op != FM_EXPR_CONST)
+        return 0;
+    o = c->operand[e->arg[0]->ref];
+    w = &e->arg[1]->value;
+    if (o->place != FM_AT_COLUMN || o->id != FM_COL_TS)
+        return 0;
+    return w->type == FM_I64 ? w->i : w->type == FM_U64 && w->u <= INT64_MAX ? (int64_t)w->u : 0;
+}
+
 static bool describe(struct context *x, struct fm_schema *schema)
 {
     struct fm_group *g = x->g;
@@ -646,6 +662,7 @@ static bool describe(struct context *x, struct fm_schema *schema)
         if (key->kind == FM_KEY_EXPR) {
             col->unit = key->expr->unit;
             col->untyped = x->c->store == NULL;
+            col->width = bucket_width(x->c, key->expr);
         } else if (key->kind == FM_KEY_ROW) {
             col->unit = key->operand->unit;
             col->untyped = key->operand->untyped;

@@ -106,7 +106,8 @@ static bool builtin(struct fm_compile *c, const char *name, struct fm_operand *o
     int derived;
 
     if (strcmp(name, "weight") == 0) {
-        *o = (struct fm_operand){ .place = FM_AT_WEIGHT, .type = FM_TYPE_U64, .unit = c->unit };
+        *o = (struct fm_operand){ .place = FM_AT_WEIGHT, .type = FM_TYPE_U64, .unit = c->unit,
+                                  .weigh = c->weigh };
         return true;
     }
     if (c->from == FM_FROM_SPANS && strcmp(name, "self_dur") == 0) {

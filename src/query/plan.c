@@ -18,7 +18,7 @@
 
 /* The language has these too. */
 static const char *const later_step[] = {
-    "within", "weigh", "select", "union", "diff"
+    "select", "union", "diff"
 };
 
 /* ---------------------------------------------------------------- the order */

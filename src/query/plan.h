@@ -152,6 +152,17 @@ const struct fm_step_type *fm_step_find(const char *name, unsigned shape);
 /* The names of the steps, each once, in the order of the table; NULL behind the last. */
 const char *fm_step_name(size_t i);
 
+/* time.c, within.c, weigh.c: steps of rows. */
+void *fm_time_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
+enum fm_status fm_time_run(struct fm_flow *flow, const struct fm_step *step,
+                           struct fm_error *err);
+void *fm_within_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
+enum fm_status fm_within_run(struct fm_flow *flow, const struct fm_step *step,
+                             struct fm_error *err);
+void *fm_weigh_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
+enum fm_status fm_weigh_run(struct fm_flow *flow, const struct fm_step *step,
+                            struct fm_error *err);
+
 /* limit.c: sort and limit. */
 void *fm_sort_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
 enum fm_status fm_sort_run(struct fm_flow *flow, const struct fm_step *step,

@@ -40,6 +40,27 @@ enum fm_from {
 };
 #define FM_FROMS 11
 
+/* A span that a window cuts, and its self time within it. */
+struct fm_cut {
+    uint64_t row, self;
+};
+
+/* clip.c: spans are as they are within [from, to), ns since the start. */
+struct fm_clip {
+    int64_t from, to;
+    struct fm_cut *cut;                /* spans of threads that cross a border, by row */
+    size_t cuts;
+};
+
+/* weigh.c: what rows weigh instead of what is their own. */
+struct fm_compile;
+struct fm_reweigh {
+    struct fm_compile *c;              /* whose operands the expression names */
+    struct fm_expr *expr;
+    const char *text;
+    uint64_t *value;                   /* by row, when it looks at stacks: edits do not change it */
+};
+
 /* The stacks that rows have now: the store's tree, or an edit of it. Node 0 is "no frames". */
 struct fm_view {
     struct fm_store *store;
@@ -58,6 +79,8 @@ struct fm_view {
     uint32_t *top;                     /* outermost frame's node; made by fm_view_top() */
     uint64_t generation;               /* changes with every edit */
     const struct fm_map *parts;        /* rows are spans: row -> weight of its parts; else NULL */
+    const struct fm_clip *clip;        /* NULL: whole spans */
+    const struct fm_reweigh *weigh;      /* NULL: what the selection says */
 };
 
 /* The store's tree, or the edited stacks of sel. FM_NOMEM is the only failure. */
@@ -72,6 +95,16 @@ static inline uint32_t fm_view_node(const struct fm_view *v, uint32_t tree)
     return v->of_tree == NULL ? tree : v->of_tree[tree];
 }
 bool fm_view_top(struct fm_view *v);   /* false: no memory */
+
+/* Cuts the spans of the view to a window as well; FM_NOMEM is the only failure. */
+enum fm_status fm_clip_make(struct fm_view *v, int64_t from, int64_t to, struct fm_error *err);
+/* The self time of a span of a thread that is cut; false: it is not. */
+bool fm_clip_self(const struct fm_clip *clip, uint64_t row, uint64_t *self);
+/* Cuts a span; false: it lies within the window. */
+bool fm_clip_span(const struct fm_clip *clip, int64_t *ts, int64_t *dur);
+
+/* A value as a weight: rounded, 0 for null. */
+uint64_t fm_weigh_value(const struct fm_value *value, bool *negative);
 
 /* ---------------------------------------------------------------- operands */
 
@@ -106,6 +139,7 @@ struct fm_operand {
     struct fm_pred *pred;       /* FM_AT_NODE */
     uint8_t via;                /* FM_VIA() of a linked row */
     struct fm_linked *linked;   /* its values: linked.c, filled by fm_reader_need() */
+    const struct fm_reweigh *weigh; /* FM_AT_WEIGHT: what it was when the name was met */
     int slot;                   /* column of the reader it is bound to */
 };
 
@@ -127,6 +161,7 @@ struct fm_schema_column {
     bool amount;                /* grows with the recording: a weight, a number of samples */
     bool share;                 /* a fraction of `of` */
     const char *of;             /* "selected", "all", "parent" … */
+    int64_t width;              /* > 0: cells begin intervals of so many ns: bucket(ts, w) */
     bool depth, indented;       /* of a tree: the level; text and markdown indent by it */
     bool hidden;                /* text and markdown leave it out unless it is asked for */
 };
@@ -149,6 +184,7 @@ struct fm_compile {
     struct fm_yaml_log *log;
     struct fm_store *store;            /* NULL: checking without a store */
     const char *unit;                  /* of the weight */
+    const struct fm_reweigh *weigh;      /* the weight, once a step has changed it */
     enum fm_from from;                 /* what rows are */
     const char *event;                 /* name of the selected event(s); NULL without a store */
     const struct fm_schema *schema;    /* names are of this table; NULL: of rows */
@@ -259,7 +295,7 @@ struct fm_reader {
     fm_column col[FM_SCAN_COLUMNS];
     size_t cols;
     bool full;                  /* more columns than a scan takes */
-    int stack, thread, count, weight, self, dur;
+    int stack, thread, count, weight, self, ts, dur;
     uint32_t place;             /* row at hand, for expressions */
     int64_t shift;              /* of the block's source */
     struct fm_scan scan;

@@ -183,8 +183,7 @@ void fm_reader_init(struct fm_reader *r, struct fm_compile *c, struct fm_view *v
                     const struct fm_selection *sel)
 {
     *r = (struct fm_reader){ .c = c, .v = v, .sel = sel, .stack = -1, .thread = -1, .count = -1,
-                             .weight = -1, .self = -1,
-                             .dur = -1 };
+                             .weight = -1, .self = -1, .ts = -1, .dur = -1 };
 }
 
 static int need(struct fm_reader *r, fm_column col)
@@ -206,21 +205,54 @@ void fm_reader_need_stack(struct fm_reader *r)
     r->stack = need(r, FM_COL_STACK);
 }
 
+/* What tells whether a span is cut. */
+static void need_times(struct fm_reader *r)
+{
+    r->ts = need(r, FM_COL_TS);
+    r->dur = need(r, FM_COL_DUR);
+}
+
 static void need_self(struct fm_reader *r)
 {
     r->self = need(r, FM_COL_WEIGHT);
     r->dur = need(r, FM_COL_DUR);
+    if (r->v->clip != NULL)
+        need_times(r);
 }
 
-void fm_reader_need_weight(struct fm_reader *r)
+static void need_own_weight(struct fm_reader *r)
 {
     r->count = need(r, FM_COL_COUNT);
+    if (r->v->clip != NULL)
+        need_times(r);
     if (r->v->parts != NULL && r->sel->weigh == FM_WEIGH_VALUE)
         need_self(r);
     else if (r->sel->weigh == FM_WEIGH_VALUE)
         r->weight = need(r, FM_COL_WEIGHT);
     else if (r->sel->weigh == FM_WEIGH_COLUMN)
         r->weight = need(r, r->sel->weigh_col);
+}
+
+/* The weight that a step has made; the expression may be of another pipe. */
+static void need_weigh(struct fm_reader *r, const struct fm_reweigh *w)
+{
+    struct fm_compile *own = r->c;
+
+    r->c = w->c;
+    if (w->value == NULL)
+        fm_reader_need_expr(r, w->expr);
+    own->arena->oom |= w->c->arena->oom;
+    r->c = own;
+}
+
+void fm_reader_need_weight(struct fm_reader *r)
+{
+    if (r->v->weigh == NULL) {
+        need_own_weight(r);
+        return;
+    }
+    r->count = need(r, FM_COL_COUNT);
+    need_weigh(r, r->v->weigh);
 }
 
 void fm_reader_need(struct fm_reader *r, struct fm_operand *o)
@@ -232,9 +264,14 @@ void fm_reader_need(struct fm_reader *r, struct fm_operand *o)
     switch (o->place) {
     case FM_AT_COLUMN:
         o->slot = need(r, o->id);
+        if (r->v->clip != NULL && (o->id == FM_COL_TS || o->id == FM_COL_DUR))
+            need_times(r);
         break;
     case FM_AT_WEIGHT:
-        fm_reader_need_weight(r);
+        if (o->weigh != NULL)
+            need_weigh(r, o->weigh);
+        else
+            need_own_weight(r);
         break;
     case FM_AT_SELF:
         need_self(r);
@@ -311,6 +348,17 @@ uint64_t fm_reader_count(const struct fm_reader *r, uint32_t place)
                ? r->scan.value[r->count][place] : 1;
 }
 
+/* Time and duration as the window has cut them; false: the row is not cut. */
+static bool cut_times(const struct fm_reader *r, uint32_t place, int64_t *ts, int64_t *dur)
+{
+    if (r->v->clip == NULL || !fm_scan_valid(&r->scan, (size_t)r->ts, place)
+        || !fm_scan_valid(&r->scan, (size_t)r->dur, place))
+        return false;
+    *ts = (int64_t)r->scan.value[r->ts][place] + r->shift;
+    *dur = (int64_t)r->scan.value[r->dur][place];
+    return fm_clip_span(r->v->clip, ts, dur);
+}
+
 /* Self time of a span of a thread is its weight and that of its parts; an async one is by itself
  * for as long as it lasts. */
 static bool self_dur(const struct fm_reader *r, uint32_t place, uint64_t *lane)
@@ -319,6 +367,7 @@ static bool self_dur(const struct fm_reader *r, uint32_t place, uint64_t *lane)
     bool span = e->kind == FM_KIND_SPAN;
     size_t slot = (size_t)(span ? r->self : r->dur);
     const uint64_t *more;
+    int64_t ts, dur;
 
     *lane = 0;
     if (!fm_scan_valid(&r->scan, slot, place))
@@ -326,6 +375,12 @@ static bool self_dur(const struct fm_reader *r, uint32_t place, uint64_t *lane)
     *lane = r->scan.value[slot][place];
     if ((int64_t)*lane < 0)
         *lane = 0;
+    if (r->v->clip != NULL) {
+        if (span && fm_clip_self(r->v->clip, r->scan.first_row + place, lane))
+            return true;
+        if (!span && cut_times(r, place, &ts, &dur))
+            *lane = (uint64_t)dur;
+    }
     more = span && r->v->parts->n > 0
                ? fm_map_find(r->v->parts, r->scan.first_row + place) : NULL;
     if (more != NULL)
@@ -333,16 +388,52 @@ static bool self_dur(const struct fm_reader *r, uint32_t place, uint64_t *lane)
     return true;
 }
 
-uint64_t fm_reader_weight(const struct fm_reader *r, uint32_t place)
+static uint64_t own_weight(const struct fm_reader *r, uint32_t place)
 {
+    int64_t ts, dur;
     uint64_t self;
 
     if (r->v->parts != NULL && r->sel->weigh == FM_WEIGH_VALUE)
         return self_dur(r, place, &self) ? self : 0;
     if (r->sel->weigh == FM_WEIGH_SAMPLES)
         return fm_reader_count(r, place);
+    if (FM_UNLIKELY(r->v->clip != NULL)
+        && (r->sel->weigh == FM_WEIGH_VALUE || r->sel->weigh_col == FM_COL_DUR)
+        && cut_times(r, place, &ts, &dur))
+        return (uint64_t)dur;          /* the weight of a state is its duration */
     return fm_scan_valid(&r->scan, (size_t)r->weight, place)
                ? r->scan.value[r->weight][place] : 0;
+}
+
+struct at {
+    const struct fm_reader *r;
+    const struct fm_compile *c;
+    uint32_t place;
+};
+
+static struct fm_value get_at(void *user, const struct fm_expr *node)
+{
+    const struct at *at = user;
+
+    return fm_reader_value(at->r, at->c->operand[node->ref], at->place);
+}
+
+static uint64_t weigh(const struct fm_reader *r, const struct fm_reweigh *w, uint32_t place)
+{
+    struct at at = { r, w->c, place };
+    struct fm_value value;
+    bool negative = false;
+
+    if (w->value != NULL)
+        return w->value[r->scan.first_row + place];
+    value = fm_expr_eval(w->expr, get_at, &at);
+    return fm_weigh_value(&value, &negative);
+}
+
+uint64_t fm_reader_weight(const struct fm_reader *r, uint32_t place)
+{
+    return FM_UNLIKELY(r->v->weigh != NULL) ? weigh(r, r->v->weigh, place)
+                                            : own_weight(r, place);
 }
 
 uint32_t fm_reader_node(const struct fm_reader *r, uint32_t place)
@@ -367,13 +458,17 @@ static bool stored(const struct fm_reader *r, const struct fm_operand *o, uint32
                    uint64_t *lane)
 {
     size_t slot = (size_t)o->slot;
+    int64_t ts, dur;
 
     if (!fm_scan_valid(&r->scan, slot, place)) {
         *lane = 1;
         return o->id == FM_COL_COUNT;
     }
     *lane = r->scan.value[slot][place];
-    if (o->id == FM_COL_TS)
+    if (r->v->clip != NULL && (o->id == FM_COL_TS || o->id == FM_COL_DUR)
+        && cut_times(r, place, &ts, &dur))
+        *lane = (uint64_t)(o->id == FM_COL_TS ? ts : dur);
+    else if (o->id == FM_COL_TS)
         *lane += (uint64_t)r->shift;
     else if (o->id == FM_COL_VALUE
              && !fm_store_event_row(r->v->store, r->scan.event[place])->value_is_f64)
@@ -392,7 +487,7 @@ bool fm_reader_lane(const struct fm_reader *r, const struct fm_operand *o, uint3
     case FM_AT_COLUMN:
         return stored(r, o, place, lane);
     case FM_AT_WEIGHT:
-        *lane = fm_reader_weight(r, place);
+        *lane = o->weigh != NULL ? weigh(r, o->weigh, place) : own_weight(r, place);
         return true;
     case FM_AT_SELF:
         return self_dur(r, place, lane);
@@ -550,7 +645,8 @@ static bool segment_out(const struct fm_pred *p, const struct fm_view *v, size_t
         return false;
     }
     if (p->op != FM_PRED_TEST || p->operand->place != FM_AT_COLUMN || p->operand->via != 0
-        || p->operand->id == FM_COL_COUNT || p->operand->id == FM_COL_VALUE)
+        || p->operand->id == FM_COL_COUNT || p->operand->id == FM_COL_VALUE
+        || (v->clip != NULL && (p->operand->id == FM_COL_TS || p->operand->id == FM_COL_DUR)))
         return false;
     if (fm_store_segment_empty(v->store, segment, p->operand->id, &min, &max))
         return true;

@@ -73,6 +73,19 @@ static bool mixed_units(struct fm_flow *flow, const struct fm_yaml_node *at)
     return false;
 }
 
+/* A step weighs the rows by something else than their own weight: then any units go together. */
+static bool weighs_otherwise(const struct fm_yaml_node *steps)
+{
+    for (size_t i = 0; steps != NULL && steps->type == FM_YAML_LIST && i < steps->n; i++) {
+        const struct fm_yaml_node *by = fm_yaml_get(steps->item[i], "weigh");
+        if (by != NULL && by->type == FM_YAML_MAP)
+            by = fm_yaml_get(by, "by");
+        if (by != NULL && !fm_yaml_is(by, "weight"))
+            return true;
+    }
+    return false;
+}
+
 /* Adds the events whose name passes a test, or else those whose metric does. */
 static void pick_by(struct fm_flow *flow, const struct fm_pred *p)
 {
@@ -122,7 +135,7 @@ static enum fm_status pick_events(struct fm_flow *flow, const struct fm_yaml_nod
         flow->sel.unit = one->unit;
     if (picked > 1)
         flow->sel.event_name = fm_store_str_add(flow->sel.store, "several", 7);
-    if (mixed_units(flow, at))
+    if (!weighs_otherwise(flow->pipe->list) && mixed_units(flow, at))
         return FM_CONFIG;
     status = fm_selection_sum(&flow->sel, err);
     flow->sel.weight_all = flow->sel.weight;
@@ -155,6 +168,11 @@ enum fm_status fm_flow_open(struct fm_flow *flow, struct fm_store *store, struct
         return fm_from_select(&flow->sel, flow->c->from, store, &options, err);
     }
     status = fm_selection_init(&flow->sel, store, &options, err);
+    if (status == FM_CONFIG && options.weight == NULL && weighs_otherwise(flow->pipe->list)) {
+        fm_error_clear(err);           /* events of several units, perhaps */
+        options.weight = "samples";
+        status = fm_selection_init(&flow->sel, store, &options, err);
+    }
     if (status != FM_OK || at == NULL || options.event != NULL)
         return status;
     return pick_events(flow, at, err);

@@ -56,6 +56,7 @@ static bool go_on(struct fm_pipe *pipe, struct fm_pipe *source)
     source->users++;
     pipe->c.store = source->c.store;
     pipe->c.unit = source->c.unit;
+    pipe->c.weigh = source->c.weigh;
     pipe->c.event = source->c.event;
     pipe->c.from = source->c.from;
     pipe->shape = source->shape;

@@ -3,6 +3,8 @@
  *
  *     NAME     takes            gives
  *     where    rows or a table  the same      time     rows             rows
+ *                                             within   rows             rows
+ *                                             weigh    rows             rows
  *     stack    rows             rows          group    rows             a table
  *                                             tree     rows             a table
  *     pivot join sort limit compute check   a table -> a table
@@ -35,55 +37,6 @@ static enum fm_status run_table_where(struct fm_flow *flow, const struct fm_step
     (void)err;
     fm_table_where(&flow->table, flow->c, step->object);
     return FM_OK;
-}
-
-/* -------------------------------------------------------------------- time */
-
-static void *compile_time(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema)
-{
-    static const char *const known[] = { "range", "origin" };
-    struct fm_compile *c = &pipe->c;
-    const struct fm_yaml_node *node = step->at->value, *origin = NULL;
-    const struct fm_yaml_pair *clip;
-    struct fm_scalar s;
-
-    (void)schema;
-    if (node->type == FM_YAML_MAP) {
-        clip = fm_yaml_find(node, "clip");
-        if (clip != NULL) {
-            fm_yaml_error_key(fm_yaml_as(c->log, FM_YAML_PLACE), clip,
-                              "'clip' is not part of this version");
-            return NULL;
-        }
-        if (!fm_yaml_known(c->log, node, known, FM_COUNT(known), "key"))
-            return NULL;
-        origin = fm_yaml_get(node, "origin");
-        if (origin != NULL && !fm_yaml_is(origin, "start") && !fm_yaml_is(origin, "end")
-            && !fm_yaml_is(origin, "epoch")) {
-            fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), origin,
-                          "'origin' is start, end or epoch");
-            return NULL;
-        }
-        node = fm_yaml_get(node, "range");
-    }
-    if (node == NULL || node->type != FM_YAML_SCALAR) {
-        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), step->at->value,
-                      "'time' takes {range: A..B, origin: start|end|epoch}");
-        return NULL;
-    }
-    if (!fm_scalar_get(c->q, c->arena, c->log, node, &s))
-        return NULL;
-    return fm_range_compile(c, &s, origin == NULL ? NULL : origin->text);
-}
-
-static enum fm_status run_time(struct fm_flow *flow, const struct fm_step *step,
-                               struct fm_error *err)
-{
-    enum fm_status status = fm_range_run(flow->c, step->object, &flow->sel, &flow->view,
-                                         &flow->window.from, &flow->window.to, err);
-
-    flow->totals.known = false;
-    return status != FM_OK ? status : fm_flow_empty(flow, step, err);
 }
 
 /* ------------------------------------------------------------------- stack */
@@ -198,7 +151,9 @@ static enum fm_status run_check(struct fm_flow *flow, const struct fm_step *step
 static const struct fm_step_type type[] = {
     { "where", ROWS, SAME, compile_where, run_where },
     { "where", TABLE, SAME, compile_where, run_table_where },
-    { "time", ROWS, SAME, compile_time, run_time },
+    { "time", ROWS, SAME, fm_time_compile, fm_time_run },
+    { "within", ROWS, SAME, fm_within_compile, fm_within_run },
+    { "weigh", ROWS, SAME, fm_weigh_compile, fm_weigh_run },
     { "stack", ROWS, SAME, compile_stack, run_stack },
     { "group", ROWS, TABLE, compile_group, run_group },
     { "tree", ROWS, TABLE, fm_tree_compile, fm_tree_run },

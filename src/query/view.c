@@ -68,7 +68,8 @@ enum fm_status fm_view_init(struct fm_view *v, const struct fm_selection *sel,
     uint64_t generation = v->generation;
 
     *v = (struct fm_view){ .store = sel->store, .arena = arena, .of_row = v->of_row,
-                           .rows = v->rows, .parts = v->parts };
+                           .rows = v->rows, .parts = v->parts, .clip = v->clip,
+                           .weigh = v->weigh };
     v->generation = generation + 1;
     v->append = fm_store_append_map(sel->store);
     if (sel->stacks != NULL) {

@@ -219,6 +219,231 @@ START_TEST(launches_are_pairs)
 }
 END_TEST
 
+/* ------------------------------------------------------------------- weigh */
+
+static const char *const weighed[] = {
+    "main;read 10 event=cpu:ns ts=1 tid=101 i.size=4 count=2",
+    "main;write 20 event=cpu:ns ts=2 tid=101 i.size=6",
+    "main;read 5 event=cpu:ns ts=3 tid=101",
+    "main;read 7 event=mem:bytes ts=4 tid=101 i.size=1 f.half=0.5",
+};
+
+START_TEST(weights_of_steps)
+{
+    struct fm_store *store;
+
+    store = query_seal(builder_of(weighed, FM_COUNT(weighed)));
+    /* `all` is the weight before any step, in the same measure */
+    gives(store, "samples",
+          "  - where: {event: cpu, leaf.function: read}\n"
+          "  - weigh: label.size\n"
+          "  - group: {by: [any.function], measures: {self: self, total: total,"
+          " all: \"share(total, all)\", n: samples}}\n",
+          "function,self (count),total (count),all,n\nmain,0,4,0.4,3\nread,4,4,0.4,3\n");
+    gives(store, "samples",
+          "  - weigh: samples\n"
+          "  - group: {by: [leaf.function], measures: [self]}\n",
+          "function,self (samples)\nread,3\nwrite,1\n");
+    gives(store, "samples",
+          "  - weigh: {by: \"size * 2 + 1 if size > 4\", unit: bytes}\n"
+          "  - group: {by: [leaf.function], measures: {self: self, mean: avg(weight)}}\n",
+          "function,self (bytes),mean (bytes)\nread,0,0\nwrite,13,13\n");
+    /* `weight` is what the steps before have made of it */
+    gives(store, "samples",
+          "  - weigh: weight / 4\n  - weigh: weight * 10\n"
+          "  - where: weight > 20\n"
+          "  - group: {by: [leaf.function], measures: [self]}\n",
+          "function,self (ns)\nread,30\nwrite,50\n");
+    /* edits change no weight */
+    gives(store, "samples",
+          "  - weigh: \"if(leaf.function == 'read', weight, 1)\"\n"
+          "  - stack: [{drop: {function: read}}]\n"
+          "  - group: {by: [leaf.function], measures: [self, self_share]}\n",
+          "function,self (ns),self_share\nmain,15,0.9375\nwrite,1,0.0625\n");
+    fm_store_free(store);
+}
+END_TEST
+
+START_TEST(weights_have_one_unit)
+{
+    struct fm_store *store = query_seal(builder_of(weighed, FM_COUNT(weighed)));
+
+    fails(store, "samples", "  - where: {event: [cpu, mem]}\n"
+          "  - group: {by: [leaf.function], measures: [self]}\n",
+          "events of different units cannot be summed: 'cpu' in ns, 'mem' in bytes");
+    gives(store, "samples", "  - where: {event: [cpu, mem]}\n  - weigh: samples\n"
+          "  - group: {by: [event], measures: [self]}\n", "event,self (samples)\ncpu,4\nmem,1\n");
+    fails(store, "samples",
+          "  - where: {event: [cpu, mem]}\n  - weigh: samples\n  - weigh: weight\n"
+          "  - group: {by: [event], measures: [self]}\n",
+          "q.yaml:7:12: error: events of different units cannot be summed: 'cpu' is in ns, 'mem' "
+          "in bytes");
+    fails(store, "samples", "  - weigh: weight - 100\n"
+          "  - group: {by: [event], measures: [self]}\n", "gives a negative value");
+    fails(store, "samples", "  - weigh: dur + weight * 1KiB\n"
+          "  - group: {by: [event], measures: [self]}\n", "");
+    fails(store, "samples", "  - weigh: leaf.function\n"
+          "  - group: {by: [event], measures: [self]}\n", "needs numbers, not texts");
+    fails(store, "samples", "  - weigh: {bye: dur}\n"
+          "  - group: {by: [event], measures: [self]}\n", "unknown key 'bye'");
+    fm_store_free(store);
+}
+END_TEST
+
+/* -------------------------------------------------------------------- clip */
+
+/*
+ * Thread 101: A [0,100), in it B [20,60), in it C [30,50); D [90,130) overlaps A: 10 of its time
+ * lie under A, 30 alone, which is a part. Thread 102: E [10,20) crosses nothing. F is async.
+ */
+static const char *const cut[] = {
+    "A 50 event=spans:ns:span name=A ts=0 dur=100 tid=101",
+    "A;B 20 event=spans:ns:span name=B ts=20 dur=40 tid=101",
+    "A;B;C 20 event=spans:ns:span name=C ts=30 dur=20 tid=101",
+    "A;D 10 event=spans:ns:span name=D ts=90 dur=40 tid=101",
+    "D 30 event=spans:ns:part name=D tid=101",
+    "E 10 event=spans:ns:span name=E ts=10 dur=10 tid=102",
+    "F 100 event=async:ns:async name=F ts=5 dur=100 tid=102",
+    "main 60 event=offcpu:ns:state ts=0 dur=60 tid=101",
+};
+
+static struct fm_store *cut_store(void)
+{
+    struct fm_builder *b = builder_of(cut, FM_COUNT(cut));
+
+    fm_builder_link(b, FM_LINK_PARENT, 4, FM_LINK_ROW, 3);
+    return query_seal(b);
+}
+
+#define SPANS "  - group: {by: [name], measures: {ts: min(ts), dur: sum(dur), " \
+              "own: sum(self_dur), self: self}}\n"
+#define HEAD "name,ts (ns),dur (ns),own (ns),self (ns)\n"
+
+START_TEST(spans_are_cut)
+{
+    struct fm_store *store = cut_store();
+
+    gives(store, "spans", SPANS, HEAD "A,0,100,50,50\nB,20,40,20,20\nC,30,20,20,20\n"
+          "D,90,40,40,40\nE,10,10,10,10\nF,5,100,100,100\n");
+    gives(store, "spans", "  - time: 40ns..95ns\n" SPANS,
+          HEAD "A,0,100,50,50\nB,20,40,20,20\nC,30,20,20,20\nD,90,40,40,40\nF,5,100,100,100\n");
+    /* [40,95): C 40-50, B 50-60, A 60-90, D 90-95 */
+    gives(store, "spans", "  - time: {range: 40ns..95ns, clip: true}\n" SPANS,
+          HEAD "A,40,55,30,30\nB,40,20,10,10\nC,40,10,10,10\nD,90,5,5,5\nF,40,55,55,55\n");
+    /* [95,110): D alone, whether under A or not */
+    gives(store, "spans", "  - time: {range: 95ns..110ns, clip: true}\n" SPANS,
+          HEAD "A,95,5,0,0\nD,95,15,15,15\nF,95,10,10,10\n");
+    /* what filters leave out is still on top of what they keep */
+    gives(store, "spans",
+          "  - where: {name: [A, B]}\n"
+          "  - time: {range: ..45ns, clip: true}\n" SPANS,
+          HEAD "A,0,45,20,20\nB,20,25,10,10\n");
+    /* twice: both windows */
+    gives(store, "spans",
+          "  - time: {range: 10ns..45ns, clip: true}\n"
+          "  - time: {range: 25ns.., clip: true}\n" SPANS,
+          HEAD "A,25,20,0,0\nB,25,20,5,5\nC,30,15,15,15\nF,25,20,20,20\n");
+    /* tests see what is left, and so do other weights */
+    gives(store, "spans",
+          "  - time: {range: 40ns..95ns, clip: true}\n"
+          "  - where: {dur: \"<= 10ns\"}\n"
+          "  - weigh: dur\n" SPANS,
+          HEAD "C,40,10,10,10\nD,90,5,5,5\n");
+    gives(store, "offcpu", "  - time: {range: 40ns..95ns, clip: true}\n"
+          "  - group: {by: [path], measures: {dur: sum(dur), self: self}}\n",
+          "path,dur (ns),self (ns)\nmain,20,20\n");
+    fails(store, "samples", "  - time: {range: 1ns.., clip: true}\n"
+          "  - group: {by: [name], measures: [self]}\n", "'clip' cuts spans");
+    fails(store, "spans", "  - time: {range: 1ns.., clip: maybe}\n" SPANS,
+          "'clip' is true or false");
+    fm_store_free(store);
+}
+END_TEST
+
+/* ------------------------------------------------------------------ within */
+
+static const char *const slow[] = {
+    "req 50 event=spans:ns:span name=req ts=0 dur=50 tid=101 thread=web",     /* process 100 */
+    "req 20 event=spans:ns:span name=req ts=40 dur=20 tid=101",
+    "req 10 event=spans:ns:span name=req ts=100 dur=10 tid=201 thread=db",
+    "a 1 event=cpu:ns ts=0 tid=101",
+    "b 2 event=cpu:ns ts=49 tid=102 thread=pool",                             /* process 100 */
+    "c 4 event=cpu:ns ts=50 tid=101",
+    "d 8 event=cpu:ns ts=60 tid=101",
+    "e 16 event=cpu:ns ts=105 tid=201",
+    "f 32 event=cpu:ns ts=105 tid=101",
+    "g 64 event=cpu:ns ts=20",
+    "h 128 event=cpu:ns tid=101",
+};
+
+static void lets(struct fm_store *store, const char *let, const char *steps, const char *want)
+{
+    static char text[4096];
+    const char *got;
+
+    snprintf(text, sizeof text,
+             "foldmill-query: 1\nname: q\nlet:\n%sfrom: samples\nsteps:\n"
+             "  - where: {event: cpu}\n%s  - group: {by: [leaf.function], measures: [self]}\n",
+             let, steps);
+    got = query_run(ctx, store, text, NULL, "csv");
+    if (want == NULL) {
+        ck_assert_ptr_null(got);
+        return;
+    }
+    ck_assert_msg(got != NULL, "%s%s", query_error(), query_messages());
+    ck_assert_str_eq(got, want);
+}
+
+#define REQ "  req:\n    from: spans\n    steps:\n      - where: {name: req}\n"
+#define OUT "function,self (ns)\n"
+
+START_TEST(samples_within_spans)
+{
+    struct fm_store *store = query_seal(builder_of(slow, FM_COUNT(slow)));
+
+    lets(store, REQ, "  - within: {spans: req}\n", OUT "a,1\nc,4\ne,16\n");
+    lets(store, REQ, "  - within: {spans: req, on: process}\n", OUT "a,1\nb,2\nc,4\ne,16\n");
+    lets(store, REQ, "  - within: {spans: req, on: any}\n",
+         OUT "a,1\nb,2\nc,4\ne,16\nf,32\ng,64\n");
+    lets(store, REQ, "  - within: {spans: req, outside: true}\n", OUT "b,2\nd,8\nf,32\n");
+    lets(store, REQ, "  - within: {spans: req, on: any, outside: true}\n", OUT "d,8\n");
+    lets(store, REQ "      - where: {dur: \"> 20ns\"}\n", "  - within: {spans: req}\n",
+         OUT "a,1\n");
+    lets(store, REQ "      - time: {range: 45ns.., clip: true}\n",
+         "  - within: {spans: req, on: any}\n", OUT "b,2\nc,4\ne,16\nf,32\n");
+    lets(store, REQ, "  - within: {spans: reqs}\n", NULL);
+    ck_assert_msg(strstr(query_messages(), "unknown let 'reqs' (did you mean 'req'?)") != NULL,
+                  "%s", query_messages());
+    fm_store_free(store);
+}
+END_TEST
+
+#define SLOTS(keys) "  slots:\n    from: samples\n    steps:\n      - where: {event: cpu}\n" \
+                    "      - group: {by: [" keys "{slot: \"bucket(ts, 50ns)\"}], " \
+                    "measures: {busy: sum(weight)}}\n"
+
+START_TEST(samples_within_buckets)
+{
+    struct fm_store *store = query_seal(builder_of(slow, FM_COUNT(slow)));
+
+    /* slots 0: a b g (67), 50: c d (12), 100: e f (48); and h without time */
+    lets(store, SLOTS("") "      - where: busy < 60\n", "  - within: {spans: slots, on: any}\n",
+         OUT "c,4\nd,8\ne,16\nf,32\n");
+    lets(store, SLOTS("") "      - sort: [-busy, slot]\n      - limit: {rows: 1, at: 50%}\n",
+         "  - within: {spans: slots, on: any}\n", OUT "a,1\nb,2\ng,64\n");
+    lets(store, SLOTS("thread, ") "      - where: {thread: web, busy: \"> 10\"}\n",
+         "  - within: {spans: slots}\n", OUT "c,4\nd,8\nf,32\n");
+    lets(store, SLOTS(""), "  - within: {spans: slots}\n", NULL);
+    ck_assert_msg(strstr(query_messages(), "the table 'slots' has no column 'thread'") != NULL,
+                  "%s", query_messages());
+    lets(store, "  slots:\n    from: samples\n    steps:\n"
+                "      - group: {by: [cpu], measures: [self]}\n",
+         "  - within: {spans: slots, on: any}\n", NULL);
+    ck_assert_msg(strstr(query_messages(), "has no intervals") != NULL, "%s", query_messages());
+    fm_store_free(store);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("query_rows");
@@ -230,6 +455,11 @@ int main(void)
     tcase_add_test(t, sleeps_and_who_woke);
     tcase_add_test(t, other_derived_rows);
     tcase_add_test(t, launches_are_pairs);
+    tcase_add_test(t, weights_of_steps);
+    tcase_add_test(t, weights_have_one_unit);
+    tcase_add_test(t, spans_are_cut);
+    tcase_add_test(t, samples_within_spans);
+    tcase_add_test(t, samples_within_buckets);
     suite_add_tcase(s, t);
     r = srunner_create(s);
     srunner_run_all(r, CK_ENV);
