@@ -323,9 +323,18 @@ FM_API const char *fm_result_column_name(const struct fm_result *result, size_t 
 /* One cell as CSV would print it (raw integers, no scaling), "" for null. Borrowed until the next
  * call on the same result. */
 FM_API const char *fm_result_cell(struct fm_result *result, size_t table, size_t row, size_t col);
-/* Writes all tables; format "text", "csv", "json" or "markdown". */
+/* Text tables are to fit into so many columns of a terminal: long texts and paths are shortened in
+ * the middle. 0, the default, shortens nothing. */
+FM_API void fm_result_set_width(struct fm_result *result, size_t columns);
+/* Writes all tables; format "text", "csv", "tsv", "json" or "markdown". */
 FM_API enum fm_status fm_result_write(const struct fm_result *result, const char *format,
                                       const struct fm_sink *sink, struct fm_error *err);
+
+/* A table of the result as a profile, to be exported and freed: one sample a row. FM_CONFIG: it has
+ * no column of paths among its keys, or no whole sums that could be the weight. */
+FM_API enum fm_status fm_result_profile(struct fm_ctx *ctx, const struct fm_result *result,
+                                        size_t table, struct fm_store **store,
+                                        struct fm_error *err);
 
 /* ----------------------------------------------------------------- export */
 

@@ -45,6 +45,8 @@ enum command_bit {
     CMD_HELP = 1 << 7
 };
 #define CMD_READS (CMD_SUMMARY | CMD_INFO | CMD_CONVERT | CMD_QUERY)
+#define CMD_TABLES (CMD_QUERY)
+#define CMD_WRITES (CMD_CONVERT | CMD_TABLES)
 #define CMD_ALL 0xff
 
 /* What the shell offers as the value of an option or as an operand. */
@@ -102,7 +104,7 @@ struct options {
     struct fm_export_options export;
     struct words filter, set, param, formats, operand;
     const char *output, *to, *format, *against, *callers;
-    uint64_t threads;
+    uint64_t threads, width;
     bool strict, help, version;
 };
 
@@ -212,6 +214,19 @@ void catch_signals(void);
 /* On a terminal, shows how far reading is. */
 void show_progress(struct fm_ctx *ctx);
 void hide_progress(void);
+
+/* ----------------------------------------------------------------- results */
+
+/* Where a result goes: a table's form, or an exporter. */
+struct target {
+    const char *table, *exporter;  /* one of them is NULL */
+};
+/* By -o, --to and --format. Not EXIT_DONE: a line has been printed. */
+int target_choose(const struct cli *cli, struct target *target);
+/* Writes all tables, or the one as a profile; returns an exit status. */
+int write_result(struct cli *cli, struct fm_result *result, const struct target *target);
+/* Whether there is an exporter of that name; false: a line has been printed. */
+bool exporter_exists(const struct cli *cli, const char *name);
 
 /* ----------------------------------------------------------------- answers */
 

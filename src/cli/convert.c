@@ -43,7 +43,7 @@ static bool find_one(void *user, const char *name, const char *about)
 }
 
 /* A wrong --to is told before a long import, not after it. */
-static bool exporter_exists(const struct cli *cli, const char *name)
+bool exporter_exists(const struct cli *cli, const char *name)
 {
     struct find find = {name, false};
     struct fm_error err = {0};

@@ -35,9 +35,8 @@ static void print_errors(const struct fm_query *query, const struct fm_error *er
 }
 
 static int run(struct cli *cli, struct fm_query *query, struct fm_store *const *store,
-               size_t stores)
+               size_t stores, const struct target *target)
 {
-    const char *format = cli->options.format ? cli->options.format : "text";
     struct fm_result *result = NULL;
     struct fm_error err = {0};
     enum fm_status status;
@@ -51,13 +50,9 @@ static int run(struct cli *cli, struct fm_query *query, struct fm_store *const *
     } else {
         fputs(fm_query_errors(query), stderr); /* warnings */
     }
-    if (result) {
-        struct fm_error write_err = {0};
-
-        if (fm_result_write(result, format, &stdout_sink, &write_err) != FM_OK)
-            code = exit_worse(code, say_write_error(&write_err, NULL));
-        fm_result_free(result);
-    }
+    if (result)
+        code = exit_worse(code, write_result(cli, result, target));
+    fm_result_free(result);
     return code;
 }
 
@@ -93,6 +88,7 @@ int cmd_query(struct cli *cli)
     struct fm_query *query = NULL;
     struct fm_store *store[MAX_INPUTS] = {0};
     struct fm_error err = {0};
+    struct target target;
     size_t stores = 1;
     int result;
 
@@ -100,6 +96,9 @@ int cmd_query(struct cli *cli)
         return say_usage(cli, "which query? 'foldmill list queries' shows those that are there");
     if (in->n == 1)
         return say_usage(cli, "no input: name a file, or '-' for standard input");
+    result = target_choose(cli, &target);
+    if (result != EXIT_DONE)
+        return result;
     if (fm_query_load(cli->ctx, in->word[0], &query, &err) == FM_OK) {
         result = set_params(cli, query);
     } else if (err.status == FM_UNKNOWN) {
@@ -113,7 +112,7 @@ int cmd_query(struct cli *cli)
     while (stores < MAX_INPUTS && query && fm_query_input(query, stores))
         stores++;
     if (store[stores - 1])
-        result = exit_worse(result, run(cli, query, store, stores));
+        result = exit_worse(result, run(cli, query, store, stores, &target));
     fm_query_free(query);
     for (size_t i = 0; i < MAX_INPUTS; i++)
         fm_store_free(store[i]);

@@ -114,28 +114,12 @@ struct place {
 
 /* ------------------------------------------------------------------- cells */
 
-static void put_tsv(struct fm_out *out, const char *s, size_t n)
-{
-    static const char from[] = "\t\n\r\\", to[] = "tnr\\";
-
-    for (size_t i = 0; i < n; i++) {
-        const char *hit = s[i] != '\0' ? strchr(from, s[i]) : NULL;
-
-        if (hit != NULL) {
-            fm_out_char(out, '\\');
-            fm_out_char(out, to[hit - from]);
-        } else {
-            fm_out_char(out, s[i]);
-        }
-    }
-}
-
 static void put_text(const struct table *t, const char *s, size_t n)
 {
     if (t->form == FORM_JSONL)
         fm_out_json(t->out, s, n);
     else if (t->form == FORM_TSV)
-        put_tsv(t->out, s, n);
+        fm_out_tsv(t->out, s, n);
     else if (n == 0)
         fm_out_text(t->out, "\"\"");
     else

@@ -12,7 +12,8 @@
  *   stacks.c                new stacks for a selection; pseudo frames                  (stacks.h)
  *   measure.c group.c aggregate.c   keys, measures; self and total; values             (group.h)
  *   table.c order.c compute.c celltype.c   results: sort, limit, columns, gates        (table.h)
- *   result.c write.c        finished results; text, CSV, JSON, Markdown                (table.h)
+ *   result.c write.c        finished results; text, CSV, TSV, JSON, Markdown           (table.h)
+ *   layout.c                texts in the columns of a terminal                        (layout.h)
  *   trie.c                  tries of (parent, key), for stacks and paths               (trie.h)
  *
  * The language is described in man/foldmill-queries.5.

@@ -155,6 +155,8 @@ static bool describe_column(struct fm_result *result, struct fm_result_column *t
     to->type = from->type;
     to->share = from->share;
     to->indented = from->indented;
+    to->key = from->key;
+    to->additive = from->additive;
     return !result->arena.oom;
 }
 
@@ -230,6 +232,12 @@ enum fm_status fm_result_add(struct fm_result *result, const struct fm_query *q,
 }
 
 /* -------------------------------------------------------------- accessors */
+
+void fm_result_set_width(struct fm_result *result, size_t columns)
+{
+    for (size_t i = 0; i < result->tables; i++)
+        result->table[i].width = columns;
+}
 
 size_t fm_result_tables(const struct fm_result *result)
 {

@@ -263,7 +263,7 @@ struct fm_cell {
 struct fm_result_column {
     const char *name, *unit, *of;
     enum fm_cell_type type;
-    bool share, indented, hidden;
+    bool share, indented, hidden, key, additive;
 };
 
 struct fm_result_table {
@@ -280,6 +280,7 @@ struct fm_result_table {
     size_t rows;
     const char *separator;
     bool leaf_first;
+    size_t width;                /* of text tables: columns there are, 0 = any */
 };
 
 struct fm_result {

@@ -1,15 +1,19 @@
 /*
- * write.c - results as text, CSV, JSON and Markdown.
+ * write.c - results as text, CSV, TSV, JSON and Markdown.
  *
  *     text      header lines (# event, unit, weight; what shares are of), aligned columns; times
- *               and sizes scaled per column, the unit in the column's head: "self (ms)"
- *     csv       RFC 4180; one head line with the unit in it: "self (ns)"; raw integers
+ *               and sizes scaled per column, the unit in the column's head: "self (ms)"; with a
+ *               width, long texts are shortened in the middle (layout.c)
+ *     csv       RFC 4180; one head line with the unit in it: "self (ns)"; raw integers; no value is
+ *               an empty field, an empty text is ""
+ *     tsv       the same with tabs; tab, line feed, return and backslash of texts as \t \n \r \\
  *     json      an array of tables: {query, event, unit, …, columns, rows}; rows are objects, paths
  *               arrays, integers exact
  *     markdown  a table with the figures of text
  *
- * CSV and JSON never scale or round: they are for programs.
+ * CSV, TSV and JSON never scale or round: they are for programs.
  */
+#include "query/layout.h"
 #include "query/table.h"
 
 #include "util/error.h"
@@ -70,38 +74,44 @@ static bool is_number(enum fm_cell_type type)
     return type == FM_CELL_INT || type == FM_CELL_F64;
 }
 
-/* --------------------------------------------------------------------- csv */
+/* ---------------------------------------------------------------- csv, tsv */
 
-static enum fm_status write_csv(const struct fm_result_table *t, struct fm_mem *mem,
-                                struct fm_out *out)
+/* An empty text is not the same as no value. */
+static void separated_cell(const struct fm_out *cell, bool tabs, bool text, struct fm_out *out)
+{
+    if (tabs)
+        fm_out_tsv(out, cell->buf, cell->n);
+    else if (text && cell->n == 0)
+        fm_out_text(out, "\"\"");
+    else
+        fm_out_csv(out, cell->buf, cell->n);
+}
+
+static enum fm_status write_separated(const struct fm_result_table *t, bool tabs,
+                                      struct fm_mem *mem, struct fm_out *out)
 {
     struct fm_out cell;
 
     if (fm_out_init(&cell, mem, NULL) != FM_OK)
         return FM_NOMEM;
-    for (size_t c = 0; c < t->columns; c++) {
-        const struct fm_result_column *col = &t->column[c];
-        cell.n = 0;
-        fm_out_text(&cell, col->name);
-        if (col->unit[0] != '\0')
-            fm_out_printf(&cell, " (%s)", col->unit);
-        if (c > 0)
-            fm_out_char(out, ',');
-        fm_out_csv(out, cell.buf, cell.n);
-    }
-    fm_out_char(out, '\n');
-    for (size_t r = 0; r < t->rows; r++) {
+    for (size_t r = 0; r <= t->rows; r++) {
         for (size_t c = 0; c < t->columns; c++) {
+            const struct fm_result_column *col = &t->column[c];
+            const struct fm_cell *at = r > 0 ? &t->cell[(r - 1) * t->columns + c] : NULL;
             cell.n = 0;
-            fm_cell_write(t, &t->cell[r * t->columns + c], &cell);
+            if (at != NULL)
+                fm_cell_write(t, at, &cell);
+            else
+                fm_out_printf(&cell, col->unit[0] != '\0' ? "%s (%s)" : "%s", col->name,
+                              col->unit);
             if (c > 0)
-                fm_out_char(out, ',');
-            fm_out_csv(out, cell.buf, cell.n);
+                fm_out_char(out, tabs ? '\t' : ',');
+            separated_cell(&cell, tabs, at == NULL || at->form != FM_FORM_NULL, out);
         }
         fm_out_char(out, '\n');
     }
     fm_out_release(&cell);
-    return FM_OK;
+    return cell.status;
 }
 
 /* -------------------------------------------------------------------- json */
@@ -393,83 +403,130 @@ static void show_release(const struct fm_result_table *t, struct fm_mem *mem,
     fm_mem_free(mem, to->cell, to->cell == NULL ? 0 : cells);
 }
 
-#define MAX_PAD 60
+#define GAP 2
+#define LEAST 12               /* columns that a shortened text keeps */
 
-static enum fm_status write_text(const struct fm_result_table *t, struct fm_mem *mem,
-                                 struct fm_out *out)
+/* A text table at work. */
+struct layout {
+    const struct fm_result_table *t;
+    struct scale *scale;       /* by column */
+    size_t *width, *least;
+    struct fm_out raw, cell;   /* a cell as it is, and as a terminal can show it */
+};
+
+/* Makes l->cell the text of a cell; row 0 is the head. */
+static void layout_cell(struct layout *l, size_t row, size_t c)
 {
-    size_t bytes = (t->columns + 1) * sizeof(struct scale);
-    size_t *width = fm_mem_zalloc(mem, (t->columns + 1) * sizeof *width);
-    struct scale *scale = fm_mem_alloc(mem, bytes);
-    struct fm_out cell = { .mem = mem };
-    enum fm_status status = FM_NOMEM;
+    l->raw.n = l->cell.n = 0;
+    if (row == 0)
+        head_cell(&l->t->column[c], &l->scale[c], &l->raw);
+    else
+        scaled_cell(l->t, c, &l->scale[c], &l->t->cell[(row - 1) * l->t->columns + c], &l->raw);
+    fm_layout_clean(&l->cell, l->raw.buf, l->raw.n);
+}
 
-    if (width == NULL || scale == NULL || fm_out_init(&cell, mem, NULL) != FM_OK)
-        goto out;
+static void measure(struct layout *l)
+{
+    const struct fm_result_table *t = l->t;
+
     for (size_t c = 0; c < t->columns; c++) {
-        scale[c] = column_scale(t, c);
+        l->scale[c] = column_scale(t, c);
         for (size_t r = 0; r <= t->rows; r++) {
-            cell.n = 0;
-            if (r == t->rows)
-                head_cell(&t->column[c], &scale[c], &cell);
-            else
-                scaled_cell(t, c, &scale[c], &t->cell[r * t->columns + c], &cell);
-            width[c] = FM_MAX(width[c], fm_utf8_width(cell.buf, cell.n));
+            layout_cell(l, r, c);
+            l->width[c] = FM_MAX(l->width[c], fm_utf8_width(l->cell.buf, l->cell.n));
+            if (r == 0)
+                l->least[c] = FM_MAX(l->width[c], (size_t)LEAST);
         }
-        if (!is_number(t->column[c].type))
-            width[c] = FM_MIN(width[c], (size_t)MAX_PAD);
+        if (t->column[c].type != FM_CELL_TEXT && t->column[c].type != FM_CELL_PATH)
+            l->least[c] = l->width[c];
     }
-    write_head(t, "# ", "", out);
+    if (t->width > 0)
+        fm_layout_fit(l->width, l->least, t->columns, GAP, t->width);
+}
+
+/* Of a path more of the leaf is shown than of the root. */
+static unsigned head_parts(const struct fm_result_table *t, size_t c)
+{
+    if (t->column[c].type != FM_CELL_PATH)
+        return 2;
+    return t->leaf_first ? 2 : 1;
+}
+
+static void layout_rows(struct layout *l, struct fm_out *out)
+{
+    const struct fm_result_table *t = l->t;
+
     for (size_t r = 0; r <= t->rows; r++) {
         for (size_t c = 0; c < t->columns; c++) {
-            size_t w, pad;
-            cell.n = 0;
-            if (r == 0)
-                head_cell(&t->column[c], &scale[c], &cell);
-            else
-                scaled_cell(t, c, &scale[c], &t->cell[(r - 1) * t->columns + c], &cell);
-            w = fm_utf8_width(cell.buf, cell.n);
-            pad = w < width[c] ? width[c] - w : 0;
+            bool right = is_number(t->column[c].type);
+            size_t pad;
+            layout_cell(l, r, c);
+            l->raw.n = 0;
+            fm_layout_shorten(&l->raw, l->cell.buf, l->cell.n, l->width[c], head_parts(t, c));
+            pad = l->width[c] - FM_MIN(fm_utf8_width(l->raw.buf, l->raw.n), l->width[c]);
             if (c > 0)
-                fm_out_text(out, "  ");
-            if (is_number(t->column[c].type))
+                fm_out_pad(out, ' ', GAP);
+            if (right)
                 fm_out_pad(out, ' ', pad);
-            fm_out_bytes(out, cell.buf, cell.n);
-            if (!is_number(t->column[c].type) && c + 1 < t->columns)
+            fm_out_bytes(out, l->raw.buf, l->raw.n);
+            if (!right && c + 1 < t->columns)
                 fm_out_pad(out, ' ', pad);
         }
         fm_out_char(out, '\n');
     }
-    status = cell.status;
+}
+
+static enum fm_status write_text(const struct fm_result_table *t, struct fm_mem *mem,
+                                 struct fm_out *out)
+{
+    size_t scales = (t->columns + 1) * sizeof(struct scale);
+    size_t widths = (t->columns + 1) * sizeof(size_t);
+    struct layout l = { .t = t, .raw = { .mem = mem }, .cell = { .mem = mem } };
+    enum fm_status status = FM_NOMEM;
+
+    l.width = fm_mem_zalloc(mem, widths);
+    l.least = fm_mem_zalloc(mem, widths);
+    l.scale = fm_mem_alloc(mem, scales);
+    if (l.width == NULL || l.least == NULL || l.scale == NULL
+        || fm_out_init(&l.raw, mem, NULL) != FM_OK || fm_out_init(&l.cell, mem, NULL) != FM_OK)
+        goto out;
+    measure(&l);
+    write_head(t, "# ", "", out);
+    layout_rows(&l, out);
+    status = l.raw.status != FM_OK ? l.raw.status : l.cell.status;
 out:
-    fm_out_release(&cell);
-    fm_mem_free(mem, width, width == NULL ? 0 : (t->columns + 1) * sizeof *width);
-    fm_mem_free(mem, scale, scale == NULL ? 0 : bytes);
+    fm_out_release(&l.cell);
+    fm_out_release(&l.raw);
+    fm_mem_free(mem, l.scale, l.scale == NULL ? 0 : scales);
+    fm_mem_free(mem, l.least, l.least == NULL ? 0 : widths);
+    fm_mem_free(mem, l.width, l.width == NULL ? 0 : widths);
     return status;
 }
 
+/* What Markdown, or the HTML in it, would take for more than text gets a backslash. */
 static void markdown_bytes(struct fm_out *out, const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (s[i] == '|' || s[i] == '\\' || s[i] == '<' || s[i] == '*' || s[i] == '_'
-            || s[i] == '`')
+        if (s[i] != '\0' && strchr("|\\<*_`[]~&$", s[i]) != NULL)
             fm_out_char(out, '\\');
-        fm_out_char(out, s[i] == '\n' ? ' ' : s[i]);
+        fm_out_char(out, s[i]);
     }
 }
 
+/* cell[0] holds a cell as it is, cell[1] without control characters. */
 static void markdown_row(const struct fm_result_table *t, const struct scale *scale,
                          const struct fm_cell *row, struct fm_out *cell, struct fm_out *out)
 {
     fm_out_char(out, '|');
     for (size_t c = 0; c < t->columns; c++) {
-        cell->n = 0;
+        cell[0].n = cell[1].n = 0;
         if (row == NULL)
-            head_cell(&t->column[c], &scale[c], cell);
+            head_cell(&t->column[c], &scale[c], &cell[0]);
         else
-            scaled_cell(t, c, &scale[c], &row[c], cell);
+            scaled_cell(t, c, &scale[c], &row[c], &cell[0]);
+        fm_layout_clean(&cell[1], cell[0].buf, cell[0].n);
         fm_out_char(out, ' ');
-        markdown_bytes(out, cell->buf, cell->n);
+        markdown_bytes(out, cell[1].buf, cell[1].n);
         fm_out_text(out, " |");
     }
     fm_out_char(out, '\n');
@@ -480,25 +537,27 @@ static enum fm_status write_markdown(const struct fm_result_table *t, struct fm_
 {
     size_t bytes = (t->columns + 1) * sizeof(struct scale);
     struct scale *scale = fm_mem_alloc(mem, bytes);
-    struct fm_out cell = { .mem = mem };
+    struct fm_out cell[2] = { { .mem = mem }, { .mem = mem } };
     enum fm_status status = FM_NOMEM;
 
-    if (scale == NULL || fm_out_init(&cell, mem, NULL) != FM_OK)
+    if (scale == NULL || fm_out_init(&cell[0], mem, NULL) != FM_OK
+        || fm_out_init(&cell[1], mem, NULL) != FM_OK)
         goto out;
     for (size_t c = 0; c < t->columns; c++)
         scale[c] = column_scale(t, c);
     write_head(t, "", "  ", out);
     fm_out_char(out, '\n');
-    markdown_row(t, scale, NULL, &cell, out);
+    markdown_row(t, scale, NULL, cell, out);
     fm_out_char(out, '|');
     for (size_t c = 0; c < t->columns; c++)
         fm_out_text(out, is_number(t->column[c].type) ? " ---: |" : " --- |");
     fm_out_char(out, '\n');
     for (size_t r = 0; r < t->rows; r++)
-        markdown_row(t, scale, &t->cell[r * t->columns], &cell, out);
-    status = cell.status;
+        markdown_row(t, scale, &t->cell[r * t->columns], cell, out);
+    status = cell[0].status != FM_OK ? cell[0].status : cell[1].status;
 out:
-    fm_out_release(&cell);
+    fm_out_release(&cell[1]);
+    fm_out_release(&cell[0]);
     fm_mem_free(mem, scale, scale == NULL ? 0 : bytes);
     return status;
 }
@@ -522,7 +581,7 @@ static enum fm_status write_shown(const struct fm_result_table *t,
 enum fm_status fm_result_write(const struct fm_result *result, const char *format,
                                const struct fm_sink *sink, struct fm_error *err)
 {
-    static const char *const known[] = { "text", "csv", "json", "markdown" };
+    static const char *const known[] = { "text", "csv", "json", "markdown", "tsv" };
     enum fm_status status = FM_OK;
     struct fm_out out;
     size_t form = 0;
@@ -531,7 +590,7 @@ enum fm_status fm_result_write(const struct fm_result *result, const char *forma
         form++;
     if (form == FM_COUNT(known))
         return fm_error_set(err, FM_CONFIG,
-                            "no result format '%s': text, csv, json or markdown", format);
+                            "no result format '%s': text, csv, tsv, json or markdown", format);
     if (fm_out_init(&out, result->mem, sink) != FM_OK)
         return fm_error_nomem(err);
     if (form == 2)
@@ -540,8 +599,8 @@ enum fm_status fm_result_write(const struct fm_result *result, const char *forma
         const struct fm_result_table *t = &result->table[i];
         if (i > 0)
             fm_out_text(&out, form == 2 ? ",\n" : "\n");
-        if (form == 1)
-            status = write_csv(t, result->mem, &out);
+        if (form == 1 || form == 4)
+            status = write_separated(t, form == 4, result->mem, &out);
         else if (form == 2)
             write_json(t, &out);
         else

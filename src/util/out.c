@@ -398,3 +398,16 @@ void fm_out_csv(struct fm_out *out, const char *s, size_t n)
     }
     fm_out_char(out, '"');
 }
+
+void fm_out_tsv(struct fm_out *out, const char *s, size_t n)
+{
+    static const char from[] = "\t\n\r\\", to[] = "tnr\\";
+
+    for (size_t i = 0; i < n; i++) {
+        const char *hit = s[i] != '\0' ? strchr(from, s[i]) : NULL;
+
+        if (hit != NULL)
+            fm_out_char(out, '\\');
+        fm_out_char(out, hit != NULL ? to[hit - from] : s[i]);
+    }
+}

@@ -42,5 +42,7 @@ void fm_out_fixed(struct fm_out *out, double v, unsigned digits);
 void fm_out_json(struct fm_out *out, const char *s, size_t n); /* with the quotes */
 void fm_out_xml(struct fm_out *out, const char *s, size_t n);  /* safe in text and attributes */
 void fm_out_csv(struct fm_out *out, const char *s, size_t n);  /* quoted when it must be */
+/* Tab, line feed, carriage return and backslash as \t \n \r \\. */
+void fm_out_tsv(struct fm_out *out, const char *s, size_t n);
 
 #endif

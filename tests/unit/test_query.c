@@ -405,7 +405,7 @@ START_TEST(forms_of_output)
                      "| x | 0 | 1.500 | 37.50 | 1.500 |\n"
                      "| z | - | 0.000 | 0.00 | 0.000 |\n");
     ck_assert_ptr_null(query_run(ctx, store, query_of(steps), NULL, "xml"));
-    ck_assert_str_eq(query_error(), "no result format 'xml': text, csv, json or markdown");
+    ck_assert_str_eq(query_error(), "no result format 'xml': text, csv, tsv, json or markdown");
     ck_assert_str_eq(query_run(ctx, store,
                                query_of("  - group: {by: [path], measures: [self]}\n"
                                         "  - limit: 1\n"), NULL, "json"),
