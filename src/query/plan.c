@@ -89,6 +89,10 @@ static bool in_place(struct fm_pipe *pipe, const struct fm_step *step)
     if (pipe->shape == FM_SHAPE_ROWS)
         fm_yaml_error_key(fm_yaml_as(log, FM_YAML_PLACE), step->at,
                           "'%s' needs a result: 'group' must come before it", name);
+    else if (pipe->table_at == NULL)
+        fm_yaml_error_key(fm_yaml_as(log, FM_YAML_PLACE), step->at,
+                          "'from: %s' is a table: it has no rows for '%s'",
+                          fm_from_text(pipe->c.from), name);
     else if (strcmp(name, "group") == 0)
         fm_yaml_error_key(fm_yaml_as(log, FM_YAML_PLACE), step->at,
                           "'group' of a group result is not part of this version");
@@ -209,7 +213,7 @@ static bool compile_steps(struct fm_pipe *pipe)
     const struct fm_yaml_node *steps = pipe->list;
     bool ok = true;
 
-    if (steps == NULL && pipe->source != NULL)
+    if (steps == NULL && (pipe->source != NULL || pipe->shape == FM_SHAPE_TABLE))
         return true;
     if (steps == NULL || steps->type != FM_YAML_LIST) {
         fm_yaml_error(fm_yaml_as(pipe->c.log, FM_YAML_MISSING),
@@ -234,6 +238,8 @@ static void compile_pipe(struct fm_pipe *pipe)
     ok = fm_pipe_from(pipe);
     if (plan->stores > 0 && plan->status == FM_OK && (ok || pipe->from == NULL))
         plan->status = open_flow(pipe, plan->err);
+    if (ok && plan->status == FM_OK && pipe->source == NULL && pipe->c.from >= FM_FROM_THREADS)
+        ok = fm_tables_schema(pipe);
     pipe->broken |= plan->status != FM_OK || !ok;
     if (pipe->broken || !compile_steps(pipe))
         pipe->failed = true;

@@ -214,6 +214,10 @@ enum fm_status fm_flow_empty(struct fm_flow *flow, const struct fm_step *step,
 /* source.c: the rows that a pipe starts from, with the event that it or the command line names. */
 enum fm_status fm_flow_open(struct fm_flow *flow, struct fm_store *store, struct fm_error *err);
 
+/* tables.c: from: threads, frames and inputs. The columns; and in a run the rows. */
+bool fm_tables_schema(struct fm_pipe *pipe);
+enum fm_status fm_tables_fill(struct fm_flow *flow, struct fm_error *err);
+
 /* from.c: what the rows of a query are. */
 bool fm_from_find(const char *name, enum fm_from *from);
 const char *fm_from_text(enum fm_from from);

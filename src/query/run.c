@@ -125,6 +125,8 @@ static enum fm_status run_pipe(struct fm_pipe *pipe, struct fm_error *err)
     if (status == FM_OK)
         status = pipe->source != NULL ? fm_flow_take(flow, pipe->source, err)
                                       : start_rows(flow, err);
+    if (status == FM_OK && pipe->source == NULL && flow->c->from >= FM_FROM_THREADS)
+        status = fm_tables_fill(flow, err);
     for (size_t i = 0; i < pipe->steps && status == FM_OK; i++)
         status = run_step(flow, &pipe->step[i], &again, err);
     if (status == FM_OK && flow->tabled && !flow->table.sorted)

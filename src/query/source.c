@@ -163,7 +163,7 @@ enum fm_status fm_flow_open(struct fm_flow *flow, struct fm_store *store, struct
     /* pictures have the view of their format; paths of queries have what is asked for */
     options.prepend = options.prepend == NULL ? "none" : options.prepend;
     options.append = options.append == NULL ? "none" : options.append;
-    if (flow->c->from != FM_FROM_SAMPLES) {
+    if (flow->c->from != FM_FROM_SAMPLES && flow->c->from < FM_FROM_THREADS) {
         options.event = select == NULL ? NULL : select->event;
         return fm_from_select(&flow->sel, flow->c->from, store, &options, err);
     }

@@ -12,18 +12,6 @@
 
 #include "util/error.h"
 
-
-/* Rows of an input. Those from `threads` on are not there yet. */
-static bool view_find(const char *name, enum fm_from *from)
-{
-    enum fm_from known;
-
-    if (!fm_from_find(name, &known) || known >= FM_FROM_THREADS)
-        return false;
-    *from = known;
-    return true;
-}
-
 /* What `from` may be, for a message. */
 static void unknown_from(struct fm_pipe *pipe, const struct fm_yaml_node *at, const char *name,
                          bool with_lets)
@@ -31,16 +19,10 @@ static void unknown_from(struct fm_pipe *pipe, const struct fm_yaml_node *at, co
     struct fm_compile *c = &pipe->c;
     size_t lets = pipe->q->lets == NULL || !with_lets ? 0 : pipe->q->lets->n, n = 0;
     const char **list = fm_arena_alloc(c->arena, (lets + FM_FROMS) * sizeof *list);
-    enum fm_from known;
 
-    if (fm_from_find(name, &known)) {
-        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_PLACE), at,
-                      "'from: %s' is not part of this version", name);
-        return;
-    }
     if (list == NULL)
         return;
-    for (; n < FM_FROM_THREADS; n++)
+    for (; n < FM_FROMS; n++)
         list[n] = fm_from_text((enum fm_from)n);
     for (size_t i = 0; i < lets; i++)
         list[n++] = pipe->q->lets->pair[i].key;
@@ -197,7 +179,7 @@ static bool from_table(struct fm_pipe *pipe, const struct fm_yaml_node *table)
     }
     if (!fm_scalar_get(c->q, c->arena, c->log, table, &s))
         return false;
-    if (!s.unknown && !view_find(s.text, &c->from)) {
+    if (!s.unknown && !fm_from_find(s.text, &c->from)) {
         unknown_from(pipe, table, s.text, false);
         return false;
     }
@@ -231,7 +213,7 @@ bool fm_pipe_from(struct fm_pipe *pipe)
         return from_map(pipe);
     if (!fm_scalar_get(c->q, c->arena, c->log, from, &s))
         return false;
-    if (s.unknown || view_find(s.text, &c->from))
+    if (s.unknown || fm_from_find(s.text, &c->from))
         return input_of(pipe, NULL, &pipe->input);
     if (fm_yaml_find(pipe->q->lets, s.text) != NULL)
         return go_on(pipe, fm_pipe_named(pipe, from, s.text));

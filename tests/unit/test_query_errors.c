@@ -79,10 +79,10 @@ static const struct {
       "      |      ^\n" },
     { H "from: threads\n"
         "steps:\n"
-        "  - group: {by: [any.function], measures: [self]}\n",
-      "q.yaml:3:7: error: 'from: threads' is not part of this version [FM109]\n"
-      "    3 | from: threads\n"
-      "      |       ^~~~~~~\n" },
+        "  - time: 1s..\n",
+      "q.yaml:5:5: error: 'from: threads' is a table: it has no rows for 'time' [FM109]\n"
+      "    5 |   - time: 1s..\n"
+      "      |     ^~~~\n" },
     { H "from: sample\n"
         "steps:\n"
         "  - group: {by: [any.function], measures: [self]}\n",
@@ -90,7 +90,7 @@ static const struct {
       "    3 | from: sample\n"
       "      |       ^~~~~~\n"
       "note: sources are: samples spans counters instants offcpu wakeups runq "
-      "launches\n" },
+      "launches threads frames inputs\n" },
     { H "steps:\n"
         "  - where: {cpu: 1}\n"
         "    limit: 3\n"

@@ -444,6 +444,83 @@ START_TEST(samples_within_buckets)
 }
 END_TEST
 
+/* ------------------------------------------------------------------ tables */
+
+/* work is recursive: 5 of the 12 of main;work;main lie under work twice and count once. */
+static const char *const stored[] = {
+    "main@app;work@lib@w.c:7 10 ts=5 tid=101 thread=web",
+    "main@app;work@lib@w.c:7;main@app 12 ts=9 tid=101 count=3",
+    "main@app 3 ts=7 tid=102 thread=pool",
+    "- 4 ts=2 tid=102",
+    "work@lib@w.c:7 6 ts=8",
+    "idle 9 event=other:count ts=1 tid=201 thread=db",
+};
+
+static struct fm_store *stored_store(void)
+{
+    struct fm_builder *b = builder_of(stored, FM_COUNT(stored));
+    struct fm_source *s = fm_builder_source_row(b);
+
+    s->bytes = 4096;
+    s->clock = FM_CLOCK_REALTIME;
+    s->has_wall = true;
+    s->wall = INT64_C(1769860800000000000);      /* 2026-01-31T12:00:00Z, of clock value 0 */
+    s->wall_at = 0;
+    fm_builder_provenance(b, "host", "box", 3);
+    fm_builder_provenance(b, "command", "run it", 6);
+    fm_account_in(b, 5);
+    fm_account_drop(b, FM_DIAG_VALUE_RANGE, 100, 5);
+    return query_seal(b);
+}
+
+START_TEST(tables_of_the_store)
+{
+    struct fm_store *store = stored_store();
+    struct fm_select_options select = FM_INIT(select);
+    const char *filter[] = { "tid=101" };
+
+    /* times are ns since the first row of any event, at 1 */
+    gives(store, "threads", "  - where: {samples: \">= 0\"}\n",
+          "source,pid,tid,thread,process,command,container,java_tid,first (ns),last (ns),rows,"
+          "samples,weight (ns)\n"
+          "test,100,101,web,,,,,4,8,2,4,22\n"
+          "test,100,102,pool,,,,,1,6,2,2,7\n"
+          "test,200,201,db,,,,,,,0,0,0\n"
+          ",,,,,,,,7,7,1,1,6\n");
+    gives(store, "frames", "  - sort: -total\n",
+          "function,module,file,line,address,kind,raw,inlined,self (ns),total (ns),samples\n"
+          "work,lib,w.c,7,,user,work,false,16,28,5\n"
+          "main,app,,,,user,main,false,15,25,5\n");
+    gives(store, "frames", "  - compute: {below: total - self}\n  - where: below > 10\n"
+          "  - sort: -below\n  - limit: 1\n",
+          "function,module,file,line,address,kind,raw,inlined,self (ns),total (ns),samples,"
+          "below (ns)\nwork,lib,w.c,7,,user,work,false,16,28,5,12\n");
+    gives(store, "inputs", "  - limit: all\n",
+          "file,format,size (bytes),host,kernel,command,start,duration (ns),clock,events,"
+          "samples_in,samples_kept,dropped,reasons\n"
+          "test,lines,4096,box,,run it,2026-01-31T12:00:00.000000001Z,8,realtime,\"cpu, other\","
+          "13,8,5,value-range: 5\n");
+    /* the command line's filters and event hold */
+    select.filter = filter;
+    select.filters = 1;
+    ck_assert_str_eq(query_run_with(ctx, store,
+                                    "foldmill-query: 1\nname: q\nfrom: threads\nsteps:\n"
+                                    "  - where: comm != 'db'\n", NULL, "csv", &select),
+                     "source,pid,tid,thread,process,command,container,java_tid,first (ns),"
+                     "last (ns),rows,samples,weight (ns)\n"
+                     "test,100,101,web,,,,,4,8,2,4,22\n"
+                     "test,100,102,pool,,,,,,,0,0,0\n");
+    select.filters = 0;
+    select.event = "other";
+    ck_assert_str_eq(query_run_with(ctx, store,
+                                    "foldmill-query: 1\nname: q\nfrom: frames\nsteps:\n"
+                                    "  - sort: function\n", NULL, "csv", &select),
+                     "function,module,file,line,address,kind,raw,inlined,self (count),"
+                     "total (count),samples\nidle,,,,,user,idle,false,9,9,1\n");
+    fm_store_free(store);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("query_rows");
@@ -460,6 +537,7 @@ int main(void)
     tcase_add_test(t, spans_are_cut);
     tcase_add_test(t, samples_within_spans);
     tcase_add_test(t, samples_within_buckets);
+    tcase_add_test(t, tables_of_the_store);
     suite_add_tcase(s, t);
     r = srunner_create(s);
     srunner_run_all(r, CK_ENV);
