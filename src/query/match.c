@@ -232,6 +232,21 @@ bool fm_cell_copy(struct fm_table *to, uint32_t row, size_t col, const struct fm
     }
 }
 
+struct fm_number fm_table_number(const struct fm_table *t, uint32_t row, size_t col)
+{
+    const struct fm_cells *cells = &t->cells[col];
+    struct fm_number n = { .there = !fm_table_is_null(t, row, col) };
+
+    if (n.there && cells->i != NULL) {
+        n.i = cells->i[row];
+        n.f = (double)n.i;
+    } else if (n.there && cells->f != NULL) {
+        n.f = cells->f[row];
+        n.i = (fm_i128)fm_clamp_i64(n.f);
+    }
+    return n;
+}
+
 static const char *path_text(struct fm_arena *arena, const struct fm_table *t, uint32_t path)
 {
     const struct fm_trie_node *node = t->paths.trie.node;

@@ -290,26 +290,7 @@ static bool make_schema(struct turner *x)
     return true;
 }
 
-/* A number of a column of integers or of numbers, as both. */
-struct number {
-    fm_i128 i;
-    double f;
-    bool there;
-};
-
-static struct number number_at(const struct fm_table *t, uint32_t row, size_t col)
-{
-    const struct fm_cells *cells = &t->cells[col];
-    struct number n = { .there = !fm_table_is_null(t, row, col) };
-
-    if (n.there && cells->i != NULL)
-        n.f = (double)(n.i = cells->i[row]);
-    else if (n.there)
-        n.f = cells->f[row];
-    return n;
-}
-
-static void add(struct number *to, const struct number *n)
+static void add(struct fm_number *to, const struct fm_number *n)
 {
     to->i += n->i;
     to->f += n->f;
@@ -318,7 +299,7 @@ static void add(struct number *to, const struct number *n)
 
 /* Cells as they are: those of one row of t that meet none, or are summed. */
 struct cells {
-    struct number *at;               /* [row * heads + column] */
+    struct fm_number *at;               /* [row * heads + column] */
     uint32_t *first;                 /* first row of t by new row */
     size_t rows;
 };
@@ -371,8 +352,8 @@ static bool fill_cells(struct turner *x, struct cells *cells, struct fm_error *e
         uint32_t row = t->order[i];
         uint32_t r = x->made[fm_lookup_find(&x->rows, t, pivot->row, row)] - 1;
         uint32_t c = column[fm_lookup_find(&x->columns, t, &pivot->column, row)];
-        struct number *at = &cells->at[(size_t)r * x->heads + c];
-        struct number n = number_at(t, row, pivot->value);
+        struct fm_number *at = &cells->at[(size_t)r * x->heads + c];
+        struct fm_number n = fm_table_number(t, row, pivot->value);
         if (at->there && n.there && !t->schema->column[pivot->value].additive)
             return clash(x, row, err);
         add(at, &n);
@@ -380,14 +361,14 @@ static bool fill_cells(struct turner *x, struct cells *cells, struct fm_error *e
     for (size_t i = 0; pivot->filled && i < cells->rows * x->heads; i++) {
         if (cells->at[i].there)
             continue;
-        cells->at[i] = (struct number){ .f = fm_value_as_f64(&pivot->fill), .there = true };
+        cells->at[i] = (struct fm_number){ .f = fm_value_as_f64(&pivot->fill), .there = true };
         cells->at[i].i = pivot->fill.type == FM_F64 ? (fm_i128)fm_clamp_i64(pivot->fill.f)
                                                     : (fm_i128)pivot->fill.i;
     }
     return true;
 }
 
-static void put(struct fm_table *to, uint32_t row, size_t col, const struct number *n)
+static void put(struct fm_table *to, uint32_t row, size_t col, const struct fm_number *n)
 {
     if (!n->there)
         return;
@@ -401,8 +382,8 @@ static bool write_rows(struct turner *x, const struct cells *cells)
 {
     struct fm_table *to = x->to;
     const struct pivot *pivot = x->pivot;
-    struct number *sum = fm_mem_zalloc(to->mem, (x->heads + 1) * sizeof *sum);
-    struct number all = { .there = true };
+    struct fm_number *sum = fm_mem_zalloc(to->mem, (x->heads + 1) * sizeof *sum);
+    struct fm_number all = { .there = true };
     bool ok = sum != NULL;
 
     for (size_t i = 0; ok && i < cells->rows * x->heads; i++) {
@@ -410,8 +391,8 @@ static bool write_rows(struct turner *x, const struct cells *cells)
         add(&all, &cells->at[i]);
     }
     for (size_t r = 0; ok && r < cells->rows; r++) {
-        const struct number *at = &cells->at[r * x->heads];
-        struct number total = { .there = true };
+        const struct fm_number *at = &cells->at[r * x->heads];
+        struct fm_number total = { .there = true };
         uint32_t row = fm_table_add(to);
         ok = row != FM_NONE;
         for (size_t k = 0; ok && k < pivot->rows; k++)

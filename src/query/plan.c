@@ -18,7 +18,7 @@
 
 /* The language has these too. */
 static const char *const later_step[] = {
-    "select", "union", "diff"
+    "select", "union"
 };
 
 /* ---------------------------------------------------------------- the order */

@@ -184,6 +184,22 @@ enum fm_status fm_join_run(struct fm_flow *flow, const struct fm_step *step,
 void *fm_diff_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
 enum fm_status fm_diff_run(struct fm_flow *flow, const struct fm_step *step,
                            struct fm_error *err);
+/* scale.c: what the base of a diff is scaled by. */
+struct fm_scale {
+    bool set;                                 /* else it stays as it is */
+    fm_i128 up, down;                         /* exactly; down 0: not known exactly */
+    double by;
+};
+struct fm_normalize;
+/* `node` may be NULL. NULL: logged, or no memory. */
+struct fm_normalize *fm_normalize_compile(struct fm_pipe *pipe, const struct fm_pipe *other,
+                                          const struct fm_yaml_node *node);
+struct fm_scale fm_normalize_run(const struct fm_normalize *n, const struct fm_compile *c,
+                                 const struct fm_table *base, const struct fm_table *new);
+/* "scaled by 1.25 to the selected weight of new". NULL: no memory. */
+const char *fm_normalize_text(const struct fm_normalize *n, const struct fm_scale *s,
+                              struct fm_arena *arena);
+fm_i128 fm_scale_int(const struct fm_scale *s, fm_i128 v);
 /* The column that a scalar names, in the pipe's table and in that of another; `what` for the
  * message. false: logged, also when the two can never be equal. */
 bool fm_pipe_both(struct fm_pipe *pipe, const struct fm_pipe *other,

@@ -7,7 +7,7 @@
  *                                             weigh    rows             rows
  *     stack    rows             rows          group    rows             a table
  *                                             tree     rows             a table
- *     pivot join sort limit compute check   a table -> a table
+ *     pivot join diff sort limit compute check   a table -> a table
  */
 #include "query/plan.h"
 
@@ -159,6 +159,7 @@ static const struct fm_step_type type[] = {
     { "tree", ROWS, TABLE, fm_tree_compile, fm_tree_run },
     { "pivot", TABLE, TABLE, fm_pivot_compile, fm_pivot_run },
     { "join", TABLE, TABLE, fm_join_compile, fm_join_run },
+    { "diff", TABLE, TABLE, fm_diff_compile, fm_diff_run },
     { "compute", TABLE, SAME, compile_compute, run_compute },
     { "sort", TABLE, SAME, fm_sort_compile, fm_sort_run },
     { "limit", TABLE, SAME, fm_limit_compile, fm_limit_run },

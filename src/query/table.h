@@ -113,6 +113,13 @@ bool fm_cells_match(enum fm_cell_type a, enum fm_cell_type b);
 /* Copies a cell to a column of the same type, or a number to one of numbers. false: no memory. */
 bool fm_cell_copy(struct fm_table *to, uint32_t row, size_t col, const struct fm_table *from,
                   uint32_t from_row, size_t from_col);
+/* A cell of a column of numbers as both kinds; 0 where it is null. */
+struct fm_number {
+    fm_i128 i;
+    double f;
+    bool there;
+};
+struct fm_number fm_table_number(const struct fm_table *t, uint32_t row, size_t col);
 /* A cell as text, in the arena or the store's: "12", "main;work", "" for null. NULL: no memory. */
 const char *fm_cell_text(struct fm_arena *arena, const struct fm_table *t, uint32_t row,
                          size_t col);

@@ -597,6 +597,173 @@ START_TEST(joins_that_cannot_be)
 }
 END_TEST
 
+/* -------------------------------------------------------------------- diff */
+
+/*
+ * base: thread w1, 15 ns in 5 samples        new: thread w2, 34 ns in 3 samples
+ *
+ *           self total samples                      self total samples
+ *     a       10    15       4                 a      20    20       1
+ *     b        5     5       3                 d       7     7       1
+ *     c        0     0       1                 e       7     7       1
+ *     main     0    15       5                 main    0    34       3
+ */
+#define SIDES(more) \
+    "let:\n" \
+    "  w1:\n" \
+    "    steps:\n" \
+    "      - where: {event: cpu, thread: w1}\n" \
+    "      - group: {by: [any.function], measures: [self, total, samples" more "]}\n" \
+    "steps:\n" \
+    "  - where: {event: cpu, thread: w2}\n" \
+    "  - group: {by: [any.function], measures: [self, total, samples" more "]}\n"
+
+/* r = 3 / 5; a: (1 - 4 r) / sqrt(1 + 4 r r), b: -3 r / sqrt(3 r r), c: -1, d: 1, main: 0 */
+START_TEST(a_diff_is_new_less_base)
+{
+    expect_query(SIDES("") "  - diff: {against: w1, key: [function]}\n"
+                 "output: {columns: [function, status, base.self, new.self, delta.self, "
+                 "ratio.self, delta.total, new.samples, significance]}\n", "csv",
+                 "function,status,base.self (ns),new.self (ns),delta.self (ns),ratio.self,"
+                 "delta.total (ns),new.samples,significance\n"
+                 "a,both,10,20,10,2,5,1,-0.8962581595302718\n"
+                 "b,removed,5,0,-5,0,-5,0,-1.732050807568877\n"
+                 "c,removed,0,0,0,,0,0,-1\n"
+                 "d,added,0,7,7,,7,1,1\n"
+                 "e,added,0,7,7,,7,1,1\n"
+                 "main,both,0,0,0,,19,3,0\n");
+}
+END_TEST
+
+/* Points: a 100 (20/34 - 10/15), main 100 (34/34 - 15/15) of total. */
+START_TEST(shares_are_of_each_side)
+{
+    expect_query(SIDES(", self_share") "  - diff: {against: w1, key: function, normalize: total}\n"
+                 "  - where: {function: [a, main]}\n"
+                 "output: {columns: [function, base.self_share, new.self_share, share_delta, "
+                 "share_delta.self, share_delta.total]}\n", "csv",
+                 "function,base.self_share,new.self_share,share_delta (pp),share_delta (pp),"
+                 "share_delta.total (pp)\n"
+                 "a,0.6666666666666666,0.5882352941176471,-7.843137254901955,-7.843137254901955,"
+                 "-41.17647058823529\n"
+                 "main,0,0,0,0,0\n");
+}
+END_TEST
+
+/* By total: 34/15, so that 10 becomes 22.67 and 4 samples 9.07; by samples: 3/5. */
+START_TEST(the_base_is_scaled)
+{
+    static const char *const form = SIDES("")
+        "  - diff: {against: w1, key: [function], normalize: %s}\n"
+        "  - where: {function: a}\n"
+        "output: {columns: [base.self, new.self, delta.self, ratio.self, base.samples, "
+        "significance]}\n";
+    static const char *const head = "base.self (ns),new.self (ns),delta.self (ns),ratio.self,"
+                                    "base.samples,significance\n";
+    static const struct {
+        const char *how, *row;
+    } table[] = {
+        { "none", "10,20,10,2,4,-0.8962581595302718\n" },
+        { "total", "23,20,-3,0.8823529411764707,9,-0.8962581595302718\n" },
+        { "samples", "6,20,14,3.3333333333333335,2,-0.8962581595302718\n" },
+        { "time", "10,20,10,2,4,-0.8962581595302718\n" },
+        { "{per: max(total)}", "23,20,-3,0.8823529411764707,9,-0.8962581595302718\n" },
+        { "{per: \"sum(samples) / count()\"}",
+          "5,20,15,4.333333333333333,2,-0.8962581595302718\n" }
+    };
+
+    for (size_t i = 0; i < FM_COUNT(table); i++) {
+        char query[1024], want[512];
+        snprintf(query, sizeof query, form, table[i].how);
+        snprintf(want, sizeof want, "%s%s", head, table[i].row);
+        expect_query(query, "csv", want);
+    }
+}
+END_TEST
+
+START_TEST(the_head_of_a_diff_tells_its_direction)
+{
+    expect_query("let:\n"
+                 "  before:\n"
+                 "    steps:\n"
+                 "      - where: {event: cpu, thread: w1}\n"
+                 "      - group: {by: [any.function], measures: [self, self_share, samples]}\n"
+                 "  after:\n"
+                 "    steps:\n"
+                 "      - where: {event: cpu, thread: w2}\n"
+                 "      - group: {by: [any.function], measures: [self, self_share, samples]}\n"
+                 "from: after\n"
+                 "steps:\n"
+                 "  - diff: {against: before, key: [function], normalize: total}\n"
+                 "  - sort: [\"-share_delta\"]\n"
+                 "  - limit: 2\n", "text",
+                 "# q: event cpu, weight value in ns, 3 samples\n"
+                 "# diff: new - base; new is after, base is before\n"
+                 "# base: 5 samples, selected 15 ns, new: 3 samples, selected 34 ns; base is "
+                 "scaled by 2.266667 to the selected weight of new\n"
+                 "function  status  base.self (ns)  new.self (ns)  delta.self (ns)  "
+                 "share_delta (pp)  significance\n"
+                 "d         added                0              7                7            "
+                 "20.588         1.000\n"
+                 "e         added                0              7                7            "
+                 "20.588         1.000\n");
+}
+END_TEST
+
+START_TEST(diffs_that_cannot_be)
+{
+    refuse_query(SIDES("") "  - diff: {against: w2, key: [function]}\n", "unknown let 'w2'");
+    refuse_query(SIDES("") "  - diff: {against: w1, key: [functio]}\n", "did you mean 'function'?");
+    refuse_query(SIDES("") "  - diff: {against: w1}\n", "'diff' has no 'key'");
+    refuse_query(SIDES("") "  - diff: {against: w1, key: [function], normalize: size}\n",
+                 "'normalize' is none, total, time, samples or {per: EXPRESSION}");
+    refuse_query(SIDES("") "  - diff: {against: w1, key: [function], normalize: {per: self}}\n",
+                 "'self' has a value for each row");
+    refuse_query(SIDES("") "  - diff: {against: w1, key: [function], normalize: {per: p5(self)}}\n",
+                 "unknown");
+    refuse_query(SIDES("") "  - diff: {against: w1, key: [function]}\n"
+                           "  - sort: [delta.function]\n", "unknown column 'delta.function'");
+    refuse_query("let:\n"
+                 "  a:\n"
+                 "    steps:\n"
+                 "      - where: {event: alloc}\n"
+                 "      - group: {by: [any.function], measures: [self]}\n"
+                 "steps:\n"
+                 "  - where: {event: cpu}\n"
+                 "  - group: {by: [any.function], measures: [self]}\n"
+                 "  - diff: {against: a, key: [function]}\n",
+                 "the two tables are of different events: 'alloc' in base, 'cpu' in new");
+    refuse_query("let:\n"
+                 "  a:\n"
+                 "    steps:\n"
+                 "      - where: {event: cpu}\n"
+                 "      - group: {by: [any.function, thread], measures: [self]}\n"
+                 "steps:\n"
+                 "  - where: {event: cpu}\n"
+                 "  - group: {by: [any.function], measures: [self]}\n"
+                 "  - diff: {against: a, key: [function]}\n",
+                 "several rows of base have the key 'a': it needs more columns");
+}
+END_TEST
+
+START_TEST(a_forced_diff)
+{
+    expect_query("let:\n"
+                 "  a:\n"
+                 "    steps:\n"
+                 "      - where: {event: alloc}\n"
+                 "      - group: {by: [any.function], measures: [self]}\n"
+                 "steps:\n"
+                 "  - where: {event: cpu}\n"
+                 "  - group: {by: [any.function], measures: [self]}\n"
+                 "  - diff: {against: a, key: [function], force: true}\n"
+                 "  - limit: 1\n", "csv",
+                 "function,status,base.self (ns),new.self (ns),delta.self (ns),ratio.self,"
+                 "share_delta (pp)\n"
+                 "a,both,1000,30,-970,0.03,-43.39622641509434\n");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("query_steps");
@@ -626,6 +793,12 @@ static Suite *suite(void)
     tcase_add_test(t, a_full_join_has_both_sides);
     tcase_add_test(t, joins_by_paths_and_nulls);
     tcase_add_test(t, joins_that_cannot_be);
+    tcase_add_test(t, a_diff_is_new_less_base);
+    tcase_add_test(t, shares_are_of_each_side);
+    tcase_add_test(t, the_base_is_scaled);
+    tcase_add_test(t, the_head_of_a_diff_tells_its_direction);
+    tcase_add_test(t, diffs_that_cannot_be);
+    tcase_add_test(t, a_forced_diff);
     suite_add_tcase(s, t);
     return s;
 }
