@@ -8,8 +8,8 @@
 #
 # demo and check install Debian packages (as root, or with sudo) and only those that are missing.
 # On other systems they say what is missing and go on when nothing is. check adds the tools without
-# which some tests are skipped (mandoc, zstd, node, chromium), where that needs no password and no
-# question: as root; and the packages of tests/npm into build/npm, where npm is there.
+# which some tests are skipped (mandoc, zstd, node, chromium) and the library that reads gzip faster
+# than zlib (ISA-L), where that needs no password and no question: as root; and the packages of tests/npm into build/npm, where npm is there.
 
 set -eu
 cd "$(dirname "$0")"
@@ -19,7 +19,7 @@ cd "$(dirname "$0")"
 packages="autoconf automake libtool make gcc libc6-dev pkg-config check
     libyaml-dev libtraceevent-dev libtracefs-dev zlib1g-dev libzstd-dev libelf-dev libdw-dev
     libpcre2-dev libxxhash-dev libiberty-dev liblzma-dev liblz4-dev libbz2-dev"
-tools="mandoc xz-utils zstd nodejs npm chromium"
+tools="libisal-dev mandoc xz-utils zstd nodejs npm chromium"
 
 say() { echo "autogen.sh: $*" >&2; }
 
@@ -48,6 +48,7 @@ has() {
     libpcre2-dev) module libpcre2-8 ;;
     liblzma-dev) module liblzma ;;
     liblz4-dev) module liblz4 ;;
+    libisal-dev) module libisal ;;
     libxxhash-dev) header xxhash.h ;;
     libiberty-dev) header libiberty/demangle.h ;;
     libbz2-dev) header bzlib.h ;;

@@ -34,6 +34,32 @@ const char *fm_version(void)
     return PACKAGE_VERSION;
 }
 
+#ifdef FM_WITH_ISAL
+#define GZIP_BY "gzip by ISA-L"
+#else
+#define GZIP_BY "gzip by zlib"
+#endif
+#ifdef FM_WITH_LZMA
+#define NO_XZ ""
+#else
+#define NO_XZ ", without xz"
+#endif
+#ifdef FM_WITH_LZ4
+#define NO_LZ4 ""
+#else
+#define NO_LZ4 ", without lz4"
+#endif
+#ifdef FM_WITH_BZ2
+#define NO_BZIP2 ""
+#else
+#define NO_BZIP2 ", without bzip2"
+#endif
+
+const char *fm_features(void)
+{
+    return GZIP_BY NO_XZ NO_LZ4 NO_BZIP2;
+}
+
 /* ------------------------------------------------------------------ import */
 
 /* The options of a caller compiled against an older, shorter struct. */

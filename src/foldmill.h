@@ -44,6 +44,8 @@ extern "C" {
 
 /* The version of the library that runs, e.g. "0.1.0". */
 FM_API const char *fm_version(void);
+/* What it was built with and without, as one line: "gzip by ISA-L, without lz4". */
+FM_API const char *fm_features(void);
 
 /* ---------------------------------------------------------------- errors */
 

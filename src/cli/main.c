@@ -171,7 +171,7 @@ static int run_command(struct cli *cli)
         return EXIT_DONE;
     }
     if (cli->options.version) {
-        printf("foldmill %s\n", fm_version());
+        printf("foldmill %s (%s)\n", fm_version(), fm_features());
         return EXIT_DONE;
     }
     cli->ctx = must(fm_ctx_new());

@@ -162,7 +162,7 @@ const struct option_row option_table[] = {
      "the same as --format tsv"},
     {'V', "version", NULL, CMD_SUMMARY, GROUP_OTHER, FLAG(version),
      COMPLETE_NOTHING, NULL, false,
-     "print the version"},
+     "print the version, and what it was built with"},
     {0, "unfinished", "enclosing|thread|drop", CMD_READS, GROUP_READ, TEXT(import.unfinished),
      COMPLETE_WORDS, "enclosing thread drop", true,
      "where spans that never end do: with the span around them, their thread, or not at all"},

@@ -6,8 +6,14 @@
  */
 #include "input/inflate.h"
 
+#ifdef FM_WITH_ISAL
+#define GZIP fm_codec_gzip_isal
+#else
+#define GZIP fm_codec_gzip
+#endif
+
 static const struct fm_codec *const codec_table[] = {
-    &fm_codec_gzip, &fm_codec_zstd, &fm_codec_xz, &fm_codec_lz4, &fm_codec_bzip2,
+    &GZIP, &fm_codec_zstd, &fm_codec_xz, &fm_codec_lz4, &fm_codec_bzip2,
     &fm_codec_utf16,
 };
 

@@ -44,6 +44,9 @@ struct fm_codec {
 
 extern const struct fm_codec fm_codec_gzip, fm_codec_zstd, fm_codec_xz, fm_codec_lz4,
     fm_codec_bzip2, fm_codec_utf16;
+/* The other way to read gzip, in builds with ISA-L: the one that is sought by content then. */
+extern const struct fm_codec fm_codec_gzip_isal;
+bool fm_gzip_match(const unsigned char *p, size_t n, bool whole);
 /* A bare deflate stream (zip members): not sought by content. */
 extern const struct fm_codec fm_codec_deflate;
 

@@ -1,6 +1,6 @@
 /*
  * inflate_gzip.c - gzip members (RFC 1952) by zlib, which checks CRC and length; bare deflate
- * streams (RFC 1951), which have neither.
+ * streams (RFC 1951), which have neither. A build with ISA-L leaves it the latter alone.
  *
  *     1f 8b 08 flags mtime(4) xfl os   flags above 0x1f are reserved and must be 0
  */
@@ -15,7 +15,7 @@ struct gzip_state {
     z_stream z;
 };
 
-static bool gzip_match(const unsigned char *p, size_t n, bool whole)
+bool fm_gzip_match(const unsigned char *p, size_t n, bool whole)
 {
     if (n < 2 || p[0] != 0x1f || p[1] != 0x8b)
         return false;
@@ -104,7 +104,7 @@ static enum fm_codec_result gzip_run(void *state, const unsigned char **in, size
 
 const struct fm_codec fm_codec_gzip = {
     .name = "gzip",
-    .match = gzip_match,
+    .match = fm_gzip_match,
     .open = gzip_open,
     .close = gzip_close,
     .restart = gzip_restart,
