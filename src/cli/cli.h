@@ -42,12 +42,13 @@ enum command_bit {
     CMD_LIST = 1 << 4,
     CMD_CHECK = 1 << 5,
     CMD_COMPLETION = 1 << 6,
-    CMD_HELP = 1 << 7
+    CMD_HELP = 1 << 7,
+    CMD_TOP = 1 << 8
 };
-#define CMD_READS (CMD_SUMMARY | CMD_INFO | CMD_CONVERT | CMD_QUERY)
-#define CMD_TABLES (CMD_QUERY)
+#define CMD_TABLES (CMD_QUERY | CMD_TOP)
+#define CMD_READS (CMD_SUMMARY | CMD_INFO | CMD_CONVERT | CMD_TABLES)
 #define CMD_WRITES (CMD_CONVERT | CMD_TABLES)
-#define CMD_ALL 0xff
+#define CMD_ALL 0x1ff
 
 /* What the shell offers as the value of an option or as an operand. */
 enum completes {
@@ -103,7 +104,7 @@ struct options {
     struct fm_select_options select;
     struct fm_export_options export;
     struct words filter, set, param, formats, operand;
-    const char *output, *to, *format, *against, *callers;
+    const char *output, *to, *format, *against, *callers, *by, *rows, *sort;
     uint64_t threads, width;
     bool strict, help, version;
 };
@@ -143,6 +144,7 @@ int cmd_summary(struct cli *cli);
 int cmd_info(struct cli *cli);
 int cmd_convert(struct cli *cli);
 int cmd_query(struct cli *cli);
+int cmd_top(struct cli *cli);
 int cmd_list(struct cli *cli);
 int cmd_check(struct cli *cli);
 int cmd_completion(struct cli *cli);
@@ -227,6 +229,22 @@ int target_choose(const struct cli *cli, struct target *target);
 int write_result(struct cli *cli, struct fm_result *result, const struct target *target);
 /* Whether there is an exporter of that name; false: a line has been printed. */
 bool exporter_exists(const struct cli *cli, const char *name);
+
+/* --------------------------------------------------------------- questions */
+
+/* A query by name or file; messages are printed. *query may be there in any case: free it. */
+int question_load(struct cli *cli, const char *name, struct fm_query **query);
+int question_set(struct fm_query *query, const char *name, const char *value);
+/* Runs it on stores, prints its messages, and writes its result. */
+int question_answer(struct cli *cli, struct fm_query *query, struct fm_store *const *store,
+                    size_t stores, const struct target *target);
+/* The same on files, one input each as the query declares them. */
+int question_ask(struct cli *cli, struct fm_query *query, const char *const *word, size_t words,
+                 const struct target *target);
+/* The query of queries/top.yaml for --by, with -n and --sort set; NULL: *code says why. `spans`:
+ * the input has some. */
+struct fm_query *top_query(struct cli *cli, const char *by, bool spans, int *code);
+bool has_spans(const struct fm_store *store);
 
 /* ----------------------------------------------------------------- answers */
 

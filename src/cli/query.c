@@ -7,6 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+int question_set(struct fm_query *query, const char *name, const char *value)
+{
+    struct fm_error err = {0};
+
+    return fm_query_set(query, name, value, &err) == FM_OK ? EXIT_DONE : say_error(&err);
+}
+
 static int set_params(struct cli *cli, struct fm_query *query)
 {
     const struct words *param = &cli->options.param;
@@ -14,12 +21,11 @@ static int set_params(struct cli *cli, struct fm_query *query)
     for (size_t i = 0; i < param->n; i++) {
         const char *equals = strchr(param->word[i], '=');
         char *name = must(strndup(param->word[i], (size_t)(equals - param->word[i])));
-        struct fm_error err = {0};
-        enum fm_status status = fm_query_set(query, name, equals + 1, &err);
+        int status = question_set(query, name, equals + 1);
 
         free(name);
-        if (status != FM_OK)
-            return say_error(&err);
+        if (status != EXIT_DONE)
+            return status;
     }
     return EXIT_DONE;
 }
@@ -34,8 +40,8 @@ static void print_errors(const struct fm_query *query, const struct fm_error *er
         say_error(err);
 }
 
-static int run(struct cli *cli, struct fm_query *query, struct fm_store *const *store,
-               size_t stores, const struct target *target)
+int question_answer(struct cli *cli, struct fm_query *query, struct fm_store *const *store,
+                    size_t stores, const struct target *target)
 {
     struct fm_result *result = NULL;
     struct fm_error err = {0};
@@ -82,14 +88,39 @@ static int unknown_query(struct cli *cli, const char *name, const struct fm_erro
     return EXIT_USAGE;
 }
 
+int question_load(struct cli *cli, const char *name, struct fm_query **query)
+{
+    struct fm_error err = {0};
+
+    if (fm_query_load(cli->ctx, name, query, &err) == FM_OK)
+        return EXIT_DONE;
+    if (err.status == FM_UNKNOWN)
+        return unknown_query(cli, name, &err);
+    print_errors(*query, &err);
+    return status_exit(err.status);
+}
+
+int question_ask(struct cli *cli, struct fm_query *query, const char *const *word, size_t words,
+                 const struct target *target)
+{
+    struct fm_store *store[MAX_INPUTS] = {0};
+    size_t stores = 1;
+    int result = load_inputs(cli, query, word, words, store);
+
+    while (stores < MAX_INPUTS && fm_query_input(query, stores))
+        stores++;
+    if (store[stores - 1])
+        result = exit_worse(result, question_answer(cli, query, store, stores, target));
+    for (size_t i = 0; i < MAX_INPUTS; i++)
+        fm_store_free(store[i]);
+    return result;
+}
+
 int cmd_query(struct cli *cli)
 {
     const struct words *in = &cli->options.operand;
     struct fm_query *query = NULL;
-    struct fm_store *store[MAX_INPUTS] = {0};
-    struct fm_error err = {0};
     struct target target;
-    size_t stores = 1;
     int result;
 
     if (in->n == 0)
@@ -97,24 +128,12 @@ int cmd_query(struct cli *cli)
     if (in->n == 1)
         return say_usage(cli, "no input: name a file, or '-' for standard input");
     result = target_choose(cli, &target);
-    if (result != EXIT_DONE)
-        return result;
-    if (fm_query_load(cli->ctx, in->word[0], &query, &err) == FM_OK) {
-        result = set_params(cli, query);
-    } else if (err.status == FM_UNKNOWN) {
-        result = unknown_query(cli, in->word[0], &err);
-    } else {
-        print_errors(query, &err);
-        result = status_exit(err.status);
-    }
     if (result == EXIT_DONE)
-        result = load_inputs(cli, query, in->word + 1, in->n - 1, store);
-    while (stores < MAX_INPUTS && query && fm_query_input(query, stores))
-        stores++;
-    if (store[stores - 1])
-        result = exit_worse(result, run(cli, query, store, stores, &target));
+        result = question_load(cli, in->word[0], &query);
+    if (result == EXIT_DONE)
+        result = set_params(cli, query);
+    if (result == EXIT_DONE)
+        result = question_ask(cli, query, in->word + 1, in->n - 1, &target);
     fm_query_free(query);
-    for (size_t i = 0; i < MAX_INPUTS; i++)
-        fm_store_free(store[i]);
     return result;
 }

@@ -2,16 +2,14 @@
  * summary.c - foldmill FILE: what is in it, at a glance.
  *
  * The head (host, kernel, command, events, samples, lost, threads, modules) comes from the store;
- * the shares and the two top lists are the answers of queries/leaf-kinds.yaml and
- * queries/top-self.yaml for the chosen samples.
+ * the shares and the table of functions are the answers of queries/leaf-kinds.yaml and
+ * queries/top.yaml for the chosen samples.
  */
 #include "cli/cli.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define TOP 15
 
 /* -------------------------------------------------------------------- head */
 
@@ -170,96 +168,17 @@ static void print_kinds(struct fm_result *result, const struct chosen *chosen)
     }
 }
 
-struct top {
-    char *function, *module;
-    u128 self, total;
-};
-
-static int by_name(const struct top *a, const struct top *b)
+/* What `foldmill top` prints. */
+static int print_top(struct cli *cli, struct fm_store *store)
 {
-    int d = strcmp(a->function, b->function);
+    const struct target text = {.table = "text"};
+    int code = EXIT_DONE;
+    struct fm_query *query = top_query(cli, "function", false, &code);
 
-    return d ? d : strcmp(a->module, b->module);
-}
-
-static int by_self(const void *x, const void *y)
-{
-    const struct top *a = x, *b = y;
-
-    return a->self != b->self ? (a->self < b->self ? 1 : -1) : by_name(a, b);
-}
-
-static int by_total(const void *x, const void *y)
-{
-    const struct top *a = x, *b = y;
-
-    return a->total != b->total ? (a->total < b->total ? 1 : -1) : by_name(a, b);
-}
-
-#define NAME_MAX_SHOWN 100
-
-/* A function and its module's file name; a long name is cut at a whole character. */
-static void print_name(const struct top *top)
-{
-    static const char unknown[] = "[unknown]";
-    const char *slash = strrchr(top->module, '/');
-    const char *name = top->function;
-    size_t n = strlen(name), shown = n;
-
-    /* The label of a frame without a name is "[unknown] (MODULE)": the module follows anyway. */
-    if (n == 0 || strncmp(name, unknown, sizeof(unknown) - 1) == 0) {
-        name = unknown;
-        shown = n = sizeof(unknown) - 1;
-    }
-    if (n > NAME_MAX_SHOWN) {
-        shown = NAME_MAX_SHOWN - 3;
-        while (shown > 0 && ((unsigned char)name[shown] & 0xc0) == 0x80)
-            shown--;
-    }
-    printf("  %.*s%s", (int)shown, name, shown < n ? "..." : "");
-    if (top->module[0] && strcmp(top->module, name) != 0)
-        printf("  (%s)", slash ? slash + 1 : top->module);
-    putchar('\n');
-}
-
-static void print_top(const char *title, const struct top *top, size_t n, bool total,
-                      const struct chosen *chosen)
-{
-    printf("\n%s\n", title);
-    for (size_t i = 0; i < n && i < TOP; i++) {
-        u128 v = total ? top[i].total : top[i].self;
-        char share[FIGURE], sum[FIGURE];
-
-        if (v == 0)
-            break;
-        printf("  %8s %12s", figure_share(share, v, chosen->weight),
-               figure_unit(sum, v, chosen->unit));
-        print_name(&top[i]);
-    }
-}
-
-static void print_tops(struct fm_result *result, const struct chosen *chosen)
-{
-    size_t function = answer_column(result, "function"), module = answer_column(result, "module"),
-           self = answer_column(result, "self"), total = answer_column(result, "total"),
-           n = fm_result_rows(result, 0);
-    struct top *top = must(calloc(n ? n : 1, sizeof(*top)));
-
-    for (size_t i = 0; i < n; i++) {
-        top[i].function = cell_text(result, i, function);
-        top[i].module = cell_text(result, i, module);
-        top[i].self = answer_number(result, i, self);
-        top[i].total = answer_number(result, i, total);
-    }
-    qsort(top, n, sizeof(*top), by_self);
-    print_top("self, by function", top, n, false, chosen);
-    qsort(top, n, sizeof(*top), by_total);
-    print_top("total, by function", top, n, true, chosen);
-    for (size_t i = 0; i < n; i++) {
-        free(top[i].function);
-        free(top[i].module);
-    }
-    free(top);
+    if (query)
+        code = question_answer(cli, query, &store, 1, &text);
+    fm_query_free(query);
+    return code;
 }
 
 /* ----------------------------------------------------------------- command */
@@ -287,10 +206,8 @@ int cmd_summary(struct cli *cli)
         print_modules(store);
         print_kinds(result, &chosen);
         fm_result_free(result);
-        result = answer_ask(cli, store, "top-self", "n", "all", &code);
-        if (result)
-            print_tops(result, &chosen);
-        fm_result_free(result);
+        putchar('\n');
+        code = exit_worse(code, print_top(cli, store));
     }
     fm_store_free(store);
     return code;
