@@ -1,25 +1,23 @@
 /*
  * limit.c - `sort:` and `limit:`, compiled and run.
  *
- *     sort: [-self, function]
+ *     sort: [-self, "-abs(delta.total)", function]
  *     limit: {rows: 10, rest: "(other)", per: [process], ties: include, at: 50%}
  *
- * A limit goes by the order of the sort before it. A plain limit right behind a sort is part of the
- * sort: only as many rows are put in order as it leaves. What the options mean is in order.c.
+ * A key that is an expression is a column for as long as the sort takes. A limit goes by the order
+ * of the sort before it. A plain limit right behind a sort is part of the sort: only as many rows
+ * are put in order as it leaves. What the options mean is in order.c.
  */
 #include "query/plan.h"
 
+#include "util/error.h"
 #include "util/text.h"
 
 struct sort {
     struct fm_sort_key *key;
+    struct fm_expr **expr;           /* by key: of a column made for the sort, or NULL */
     size_t keys;
-};
-
-struct limit {
-    struct fm_limit limit;
-    struct fm_sort_key *key;         /* of the sort before it */
-    size_t keys;
+    const struct fm_schema *own;     /* the table's columns, and those; NULL = there are none */
 };
 
 bool fm_pipe_column(struct fm_pipe *pipe, const struct fm_yaml_node *node, size_t skip,
@@ -61,29 +59,76 @@ bool fm_pipe_column(struct fm_pipe *pipe, const struct fm_yaml_node *node, size_
     return false;
 }
 
+static bool is_expression(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strchr("()+*/%<>=`'\" ", text[i]) != NULL || (text[i] == '-' && i > 0))
+            return true;
+    }
+    return false;
+}
+
+/* A column for an expression; *schema is made for the first. */
+static bool expression_key(struct fm_pipe *pipe, const struct fm_scalar *s, struct sort *sort,
+                           struct fm_schema **schema, size_t i)
+{
+    struct fm_compile *c = &pipe->c;
+    struct fm_schema_column *col;
+
+    sort->expr[i] = fm_compile_expr(c, FM_SCOPE_TABLE, s);
+    if (sort->expr[i] == NULL)
+        return false;
+    if (*schema == NULL)
+        *schema = fm_schema_copy(c->arena, c->schema);
+    col = *schema == NULL ? NULL : fm_schema_add(c->arena, *schema);
+    if (col == NULL)
+        return false;
+    *col = (struct fm_schema_column){ .name = "", .full = "", .unit = "",
+                                      .type = fm_expr_cell(c, NULL, sort->expr[i]) };
+    sort->key[i].col = (*schema)->n - 1;
+    sort->own = *schema;
+    return true;
+}
+
+static bool compile_key(struct fm_pipe *pipe, const struct fm_yaml_node *node, struct sort *sort,
+                        struct fm_schema **schema, size_t i)
+{
+    struct fm_compile *c = &pipe->c;
+    bool down = node->type == FM_YAML_SCALAR && node->n > 1 && node->text[0] == '-';
+    struct fm_scalar s;
+
+    sort->key[i].descending = down;
+    if (node->type == FM_YAML_SCALAR && is_expression(node->text + down, node->n - down)) {
+        if (!fm_scalar_get(c->q, c->arena, c->log, node, &s))
+            return false;
+        s.text += down;
+        s.n -= down;
+        if (fm_schema_find(c->schema, s.text, s.n) == FM_NONE)     /* "p99(dur)" is a column */
+            return expression_key(pipe, &s, sort, schema, i);
+    }
+    return fm_pipe_column(pipe, node, down, "a sort key", &sort->key[i].col);
+}
+
 void *fm_sort_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema)
 {
     struct fm_compile *c = &pipe->c;
     const struct fm_yaml_node *node = step->at->value;
     size_t n = node->type == FM_YAML_LIST ? node->n : 1;
     struct sort *sort = fm_arena_alloc(c->arena, sizeof *sort);
+    struct fm_schema *own = NULL;
     bool ok = true;
 
     (void)schema;
     if (sort == NULL)
         return NULL;
     sort->key = fm_arena_alloc(c->arena, (n + 1) * sizeof *sort->key);
-    if (sort->key == NULL)
+    sort->expr = fm_arena_alloc(c->arena, (n + 1) * sizeof *sort->expr);
+    if (sort->key == NULL || sort->expr == NULL)
         return NULL;
-    for (size_t i = 0; i < n; i++) {
-        const struct fm_yaml_node *key = node->type == FM_YAML_LIST ? node->item[i] : node;
-        bool down = key->type == FM_YAML_SCALAR && key->n > 1 && key->text[0] == '-';
-        sort->key[i].descending = down;
-        ok = fm_pipe_column(pipe, key, down, "a sort key", &sort->key[i].col) && ok;
-    }
+    for (size_t i = 0; i < n; i++)
+        ok = compile_key(pipe, node->type == FM_YAML_LIST ? node->item[i] : node, sort, &own, i)
+             && ok;
     sort->keys = n;
-    pipe->key = sort->key;
-    pipe->keys = n;
     return ok ? sort : NULL;
 }
 
@@ -176,17 +221,15 @@ void *fm_limit_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_sch
     static const char *const known[] = { "rows", "rest", "per", "ties", "at" };
     const struct fm_yaml_node *node = step->at->value;
     struct fm_compile *c = &pipe->c;
-    struct limit *limit = fm_arena_alloc(c->arena, sizeof *limit);
+    struct fm_limit *limit = fm_arena_alloc(c->arena, sizeof *limit);
     bool ok = true;
 
     (void)schema;
     if (limit == NULL)
         return NULL;
-    limit->key = pipe->key;
-    limit->keys = pipe->keys;
-    limit->limit.at = -1;
+    limit->at = -1;
     if (node->type != FM_YAML_MAP)
-        return limit_rows(pipe, node, &limit->limit) ? limit : NULL;
+        return limit_rows(pipe, node, limit) ? limit : NULL;
     if (!fm_yaml_known(c->log, node, known, FM_COUNT(known), "key"))
         return NULL;
     if (fm_yaml_get(node, "rows") == NULL) {
@@ -194,7 +237,8 @@ void *fm_limit_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_sch
         return NULL;
     }
     for (size_t i = 0; i < node->n; i++)
-        ok = limit_option(pipe, &node->pair[i], &limit->limit) && ok;
+        ok = limit_option(pipe, &node->pair[i], limit) && ok;
+    pipe->plan->ties |= limit->ties;
     return ok ? limit : NULL;
 }
 
@@ -203,19 +247,17 @@ void *fm_limit_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_sch
 /* The step is there, and a limit that needs no row behind its last. */
 static const struct fm_limit *plain_limit(const struct fm_pipe *pipe, const struct fm_step *step)
 {
-    const struct limit *limit;
+    const struct fm_limit *l;
 
     if (step >= pipe->step + pipe->steps || step->type->run != fm_limit_run)
         return NULL;
-    limit = step->object;
-    return !limit->limit.all && limit->limit.at < 0 && !limit->limit.ties
-                   && limit->limit.rest == NULL && limit->limit.pers == 0
-                   && limit->limit.rows < UINT32_MAX
-               ? &limit->limit : NULL;
+    l = step->object;
+    return !l->all && l->at < 0 && !l->ties && l->rest == NULL && l->pers == 0
+                   && l->rows < UINT32_MAX ? l : NULL;
 }
 
-enum fm_status fm_sort_run(struct fm_flow *flow, const struct fm_step *step,
-                           struct fm_error *err)
+static enum fm_status sort_table(struct fm_flow *flow, const struct fm_step *step,
+                                 struct fm_error *err)
 {
     const struct sort *sort = step->object;
     const struct fm_limit *next = plain_limit(flow->pipe, step + 1);
@@ -225,14 +267,33 @@ enum fm_status fm_sort_run(struct fm_flow *flow, const struct fm_step *step,
     return fm_table_sort(&flow->table, sort->key, sort->keys, err);
 }
 
+enum fm_status fm_sort_run(struct fm_flow *flow, const struct fm_step *step,
+                           struct fm_error *err)
+{
+    const struct sort *sort = step->object;
+    const struct fm_schema *schema = flow->table.schema;
+    struct fm_table *t = &flow->table;
+    enum fm_status status;
+    bool ok = sort->own == NULL || fm_table_widen(t, sort->own);
+
+    for (size_t i = 0; ok && i < sort->keys; i++)
+        ok = sort->expr[i] == NULL || fm_table_fill(flow->c, t, sort->key[i].col, sort->expr[i]);
+    if (!ok)
+        return fm_error_nomem(err);
+    status = sort_table(flow, step, err);
+    if (status == FM_OK && flow->pipe->plan->ties && !fm_table_ties(t, sort->key, sort->keys))
+        status = fm_error_nomem(err);
+    if (sort->own != NULL)
+        fm_table_narrow(t, schema);
+    return status;
+}
+
 enum fm_status fm_limit_run(struct fm_flow *flow, const struct fm_step *step,
                             struct fm_error *err)
 {
-    const struct limit *limit = step->object;
     enum fm_status status = FM_OK;
 
     if (!flow->table.sorted)
         status = fm_table_sort(&flow->table, NULL, 0, err);
-    return status != FM_OK ? status : fm_table_limit(&flow->table, &limit->limit, limit->key,
-                                                     limit->keys, err);
+    return status == FM_OK ? fm_table_limit(&flow->table, step->object, err) : status;
 }

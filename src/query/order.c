@@ -503,8 +503,29 @@ static bool fold(struct limiter *l, struct slice *s, uint32_t row)
     return true;
 }
 
-static bool keeps(const struct limiter *l, const struct slice *s, const struct fm_sort_key *key,
-                  size_t keys, uint32_t row)
+bool fm_table_ties(struct fm_table *t, const struct fm_sort_key *key, size_t keys)
+{
+    uint32_t *tie = fm_mem_zalloc(t->mem, t->rows * sizeof *tie);
+
+    if (tie == NULL)
+        return false;
+    for (size_t i = 1; i < t->n; i++)
+        tie[t->order[i]] = tie[t->order[i - 1]]
+                           + (compare_keys(t, key, keys, t->order[i - 1], t->order[i]) != 0);
+    fm_table_untie(t);
+    t->tie = tie;
+    t->ties = t->rows;
+    return true;
+}
+
+void fm_table_untie(struct fm_table *t)
+{
+    fm_mem_free(t->mem, t->tie, t->ties * sizeof *t->tie);
+    t->tie = NULL;
+    t->ties = 0;
+}
+
+static bool keeps(const struct limiter *l, const struct slice *s, uint32_t row)
 {
     uint64_t skip = 0;
 
@@ -515,12 +536,12 @@ static bool keeps(const struct limiter *l, const struct slice *s, const struct f
     if (s->kept < l->limit->rows)
         return true;
     /* without a sort the order is that of the keys, which no two rows share */
-    return l->limit->ties && keys > 0 && s->last != FM_NONE
-           && compare_keys(l->t, key, keys, s->last, row) == 0;
+    return l->limit->ties && s->last != FM_NONE && FM_MAX(s->last, row) < l->t->ties
+           && l->t->tie[s->last] == l->t->tie[row];
 }
 
 enum fm_status fm_table_limit(struct fm_table *t, const struct fm_limit *limit,
-                              const struct fm_sort_key *key, size_t keys, struct fm_error *err)
+                              struct fm_error *err)
 {
     struct limiter l = { .t = t, .limit = limit };
     size_t rows = t->n, kept = 0;
@@ -535,7 +556,7 @@ enum fm_status fm_table_limit(struct fm_table *t, const struct fm_limit *limit,
     for (size_t i = 0; ok && i < rows; i++) {
         struct slice *s = &l.slice[l.slice_of[i]];
         uint32_t row = t->order[i];
-        if (keeps(&l, s, key, keys, row)) {
+        if (keeps(&l, s, row)) {
             s->kept++;
             s->last = row;
             t->order[kept++] = row;

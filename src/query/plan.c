@@ -18,7 +18,7 @@
 
 /* The language has these too. */
 static const char *const later_step[] = {
-    "select", "union"
+    "union"
 };
 
 /* ---------------------------------------------------------------- the order */
@@ -106,7 +106,7 @@ static bool in_place(struct fm_pipe *pipe, const struct fm_step *step)
 }
 
 /* A schema of its own for what a step leaves. */
-static struct fm_schema *copy_schema(struct fm_arena *arena, const struct fm_schema *from)
+struct fm_schema *fm_schema_copy(struct fm_arena *arena, const struct fm_schema *from)
 {
     struct fm_schema *schema = fm_arena_alloc(arena, sizeof *schema);
 
@@ -123,6 +123,21 @@ static struct fm_schema *copy_schema(struct fm_arena *arena, const struct fm_sch
     return schema;
 }
 
+struct fm_schema_column *fm_schema_add(struct fm_arena *arena, struct fm_schema *schema)
+{
+    if (schema->n == schema->cap) {
+        size_t cap = schema->cap * 2 + 4;
+        struct fm_schema_column *list = fm_arena_alloc(arena, cap * sizeof *list);
+        if (list == NULL)
+            return NULL;
+        if (schema->n > 0)
+            memcpy(list, schema->column, schema->n * sizeof *list);
+        schema->column = list;
+        schema->cap = cap;
+    }
+    return &schema->column[schema->n++];
+}
+
 /* It needs a pipe whose columns come from data. */
 static bool needs_open(const struct fm_step *step)
 {
@@ -135,7 +150,7 @@ static bool needs_open(const struct fm_step *step)
 
 static bool compile_step(struct fm_pipe *pipe, struct fm_step *step)
 {
-    struct fm_schema *schema = copy_schema(pipe->c.arena, pipe->schema);
+    struct fm_schema *schema = fm_schema_copy(pipe->c.arena, pipe->schema);
     bool makes = step->type->gives == FM_SHAPE_TABLE, table = pipe->shape == FM_SHAPE_TABLE;
 
     if (schema == NULL)
@@ -148,7 +163,6 @@ static bool compile_step(struct fm_pipe *pipe, struct fm_step *step)
     if (makes) {
         pipe->shape = FM_SHAPE_TABLE;
         pipe->table_at = step->at;
-        pipe->keys = 0;
         schema->open |= needs_open(step);
     }
     if (pipe->shape == FM_SHAPE_TABLE) {

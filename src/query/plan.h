@@ -77,8 +77,6 @@ struct fm_pipe {
     unsigned shape;                           /* what the steps so far leave */
     const struct fm_schema *schema;           /* of a table */
     const struct fm_yaml_pair *table_at;      /* the step that made it */
-    struct fm_sort_key *key;                  /* the order that the steps so far leave */
-    size_t keys;
     bool open;                                /* a schema on the way was: see fm_schema */
     bool failed;                              /* there were errors */
     bool broken;                              /* what comes after cannot be judged: names only */
@@ -99,6 +97,7 @@ struct fm_plan {
     struct fm_pipe *first;
     struct fm_pipe **show;                    /* those whose results are printed */
     size_t shows;
+    bool ties;                                /* some limit wants to know equal rows */
     bool runs;                                /* all is compiled */
     enum fm_status status;                    /* a failure that is no message in the log */
     struct fm_error *err;
@@ -147,6 +146,10 @@ bool fm_pipe_again(struct fm_pipe *pipe, struct fm_step *step, const struct fm_s
 /* The columns of `output:` that the pipe's table has. false: no memory. */
 bool fm_pipe_columns(struct fm_pipe *pipe);
 
+/* A schema of the same columns, and room in it for one more: all zero. NULL: no memory. */
+struct fm_schema *fm_schema_copy(struct fm_arena *arena, const struct fm_schema *from);
+struct fm_schema_column *fm_schema_add(struct fm_arena *arena, struct fm_schema *schema);
+
 /* step.c: the type of that name that takes `shape`, else any of that name, else NULL. */
 const struct fm_step_type *fm_step_find(const char *name, unsigned shape);
 /* The names of the steps, each once, in the order of the table; NULL behind the last. */
@@ -174,6 +177,10 @@ enum fm_status fm_limit_run(struct fm_flow *flow, const struct fm_step *step,
 void *fm_tree_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
 enum fm_status fm_tree_run(struct fm_flow *flow, const struct fm_step *step,
                            struct fm_error *err);
+/* select.c */
+void *fm_select_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
+enum fm_status fm_select_run(struct fm_flow *flow, const struct fm_step *step,
+                             struct fm_error *err);
 /* pivot.c join.c diff.c */
 void *fm_pivot_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
 enum fm_status fm_pivot_run(struct fm_flow *flow, const struct fm_step *step,

@@ -102,10 +102,7 @@ static enum fm_status run_step(struct fm_flow *flow, struct fm_step *step, bool 
         status = compile_again(flow, step, err);
     if (status == FM_OK)
         status = step->type->run(flow, step, err);
-    if (step->schema != NULL && step->schema->open && !*again) {
-        flow->pipe->keys = 0;
-        *again = true;
-    }
+    *again |= step->schema != NULL && step->schema->open;
     if (status == FM_OK && rows > 0 && flow->table.n == 0)
         fm_flow_warn(flow, step);
     return status;
@@ -117,10 +114,6 @@ static enum fm_status run_pipe(struct fm_pipe *pipe, struct fm_error *err)
     enum fm_status status = check_imported(flow->c, flow->c->store, err);
     bool again = pipe->source != NULL && pipe->source->open;
 
-    if (again) {
-        pipe->key = pipe->source->key;
-        pipe->keys = pipe->source->keys;
-    }
     flow->c->log->file = pipe->q->file;
     if (status == FM_OK)
         status = pipe->source != NULL ? fm_flow_take(flow, pipe->source, err)

@@ -44,8 +44,6 @@ static bool go_on(struct fm_pipe *pipe, struct fm_pipe *source)
     pipe->shape = source->shape;
     pipe->schema = pipe->c.schema = source->schema;
     pipe->table_at = source->table_at;
-    pipe->key = source->key;
-    pipe->keys = source->keys;
     pipe->open = source->open;
     pipe->broken |= source->broken;
     return true;

@@ -161,6 +161,7 @@ static const struct fm_step_type type[] = {
     { "join", TABLE, TABLE, fm_join_compile, fm_join_run },
     { "diff", TABLE, TABLE, fm_diff_compile, fm_diff_run },
     { "compute", TABLE, SAME, compile_compute, run_compute },
+    { "select", TABLE, SAME, fm_select_compile, fm_select_run },
     { "sort", TABLE, SAME, fm_sort_compile, fm_sort_run },
     { "limit", TABLE, SAME, fm_limit_compile, fm_limit_run },
     { "check", TABLE, SAME, compile_check, run_check }

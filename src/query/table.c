@@ -15,15 +15,20 @@ void fm_table_init(struct fm_table *t, struct fm_mem *mem, struct fm_store *stor
     *t = (struct fm_table){ .mem = mem, .store = store, .schema = schema };
 }
 
+static void free_column(struct fm_table *t, struct fm_cells *cells)
+{
+    fm_mem_free(t->mem, cells->i, cells->i_cap * sizeof *cells->i);
+    fm_mem_free(t->mem, cells->f, cells->f_cap * sizeof *cells->f);
+    fm_mem_free(t->mem, cells->id, cells->id_cap * sizeof *cells->id);
+    fm_mem_free(t->mem, cells->valid, cells->valid_cap);
+    memset(cells, 0, sizeof *cells);
+}
+
 void fm_table_release(struct fm_table *t)
 {
-    for (size_t c = 0; c < t->columns; c++) {
-        struct fm_cells *cells = &t->cells[c];
-        fm_mem_free(t->mem, cells->i, cells->i_cap * sizeof *cells->i);
-        fm_mem_free(t->mem, cells->f, cells->f_cap * sizeof *cells->f);
-        fm_mem_free(t->mem, cells->id, cells->id_cap * sizeof *cells->id);
-        fm_mem_free(t->mem, cells->valid, cells->valid_cap);
-    }
+    for (size_t c = 0; c < t->columns; c++)
+        free_column(t, &t->cells[c]);
+    fm_table_untie(t);
     fm_mem_free(t->mem, t->cells, t->column_cap * sizeof *t->cells);
     fm_mem_free(t->mem, t->order, t->order_cap * sizeof *t->order);
     fm_trie_release(&t->paths.trie);
@@ -232,6 +237,8 @@ bool fm_table_copy(struct fm_table *to, const struct fm_table *from)
     to->columns = to->column_cap = to->rows = to->n = to->order_cap = 0;
     to->order = NULL;
     memset(&to->paths, 0, sizeof to->paths);
+    to->tie = NULL;
+    to->ties = 0;
     if (from->n == 0)
         return true;
     if (!fm_grow(to->mem, (void **)&to->cells, &to->column_cap, from->columns, sizeof *to->cells))
@@ -247,10 +254,85 @@ bool fm_table_copy(struct fm_table *to, const struct fm_table *from)
     for (size_t i = 0; i < from->n; i++)
         to->order[i] = (uint32_t)i;
     to->rows = to->n = from->n;
+    if (from->ties > 0) {
+        to->tie = fm_mem_alloc(to->mem, to->n * sizeof *to->tie);
+        if (to->tie == NULL)
+            return false;
+        to->ties = to->n;
+        for (size_t i = 0; i < to->n; i++)      /* rest rows, which have none, are like no other */
+            to->tie[i] = from->order[i] < from->ties ? from->tie[from->order[i]]
+                                                     : FM_NONE - (uint32_t)i;
+    }
     return copy_paths(to, &from->paths.trie);
 }
 
-/* ------------------------------------------------------------------- where */
+/* ----------------------------------------------------------------- columns */
+
+void fm_table_narrow(struct fm_table *t, const struct fm_schema *schema)
+{
+    for (size_t c = schema->n; c < t->columns; c++)
+        free_column(t, &t->cells[c]);
+    t->columns = FM_MIN(t->columns, schema->n);
+    t->schema = schema;
+}
+
+static bool duplicate(struct fm_table *t, struct fm_cells *to, const struct fm_cells *from)
+{
+    if (!fm_grow(t->mem, (void **)&to->id, &to->id_cap, from->id == NULL ? 0 : t->rows,
+                 sizeof *to->id)
+        || !fm_grow(t->mem, (void **)&to->i, &to->i_cap, from->i == NULL ? 0 : t->rows,
+                    sizeof *to->i)
+        || !fm_grow(t->mem, (void **)&to->f, &to->f_cap, from->f == NULL ? 0 : t->rows,
+                    sizeof *to->f)
+        || !fm_grow(t->mem, (void **)&to->valid, &to->valid_cap,
+                    from->valid == NULL ? 0 : t->rows, 1))
+        return false;
+    if (from->id != NULL)
+        memcpy(to->id, from->id, t->rows * sizeof *to->id);
+    if (from->i != NULL)
+        memcpy(to->i, from->i, t->rows * sizeof *to->i);
+    if (from->f != NULL)
+        memcpy(to->f, from->f, t->rows * sizeof *to->f);
+    if (from->valid != NULL)
+        memcpy(to->valid, from->valid, t->rows);
+    return true;
+}
+
+bool fm_table_pick(struct fm_table *t, const size_t *col, const struct fm_schema *schema)
+{
+    size_t had = t->columns, cap = 0;
+    struct fm_cells *cells = NULL;
+    bool ok = true;
+
+    t->schema = schema;
+    if (t->rows == 0) {
+        fm_table_narrow(t, schema);
+        return true;
+    }
+    if (!fm_grow(t->mem, (void **)&cells, &cap, schema->n + 1, sizeof *cells))
+        return false;
+    memset(cells, 0, cap * sizeof *cells);
+    for (size_t k = 0; ok && k < schema->n; k++) {
+        bool last = true;                /* nobody behind wants it: it moves */
+        for (size_t i = k + 1; i < schema->n; i++)
+            last &= col[i] != col[k];
+        if (last) {
+            cells[k] = t->cells[col[k]];
+            memset(&t->cells[col[k]], 0, sizeof *t->cells);
+        } else {
+            ok = duplicate(t, &cells[k], &t->cells[col[k]]);
+        }
+    }
+    for (size_t c = 0; c < had; c++)
+        free_column(t, &t->cells[c]);
+    fm_mem_free(t->mem, t->cells, t->column_cap * sizeof *t->cells);
+    t->cells = cells;
+    t->column_cap = cap;
+    t->columns = schema->n;
+    return ok;
+}
+
+/* ------------------------------------------------------- expressions, where */
 
 struct at {
     const struct fm_table *t;
@@ -263,6 +345,25 @@ static struct fm_value get(void *user, const struct fm_expr *node)
     const struct at *at = user;
 
     return fm_table_value(at->t, at->row, at->c->operand[node->ref]->id);
+}
+
+struct fm_value fm_table_eval(const struct fm_compile *c, const struct fm_table *t, uint32_t row,
+                              const struct fm_expr *expr)
+{
+    struct at at = { t, c, row };
+
+    return fm_expr_eval(expr, get, &at);
+}
+
+bool fm_table_fill(const struct fm_compile *c, struct fm_table *t, size_t col,
+                   const struct fm_expr *expr)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        struct fm_value value = fm_table_eval(c, t, t->order[i], expr);
+        if (!fm_table_put(t, t->order[i], col, &value))
+            return false;
+    }
+    return true;
 }
 
 static uint8_t eval(struct at *at, const struct fm_pred *p)

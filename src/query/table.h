@@ -58,6 +58,8 @@ struct fm_table {
     size_t n, order_cap;
     bool sorted;                 /* by sort keys, then by all key columns */
     struct fm_paths paths;
+    uint32_t *tie;               /* by row: the same for rows that the last sort found equal */
+    size_t ties;
     /* what the header says */
     const char *event, *unit, *weigh;
     const char *note;            /* lines of further text, or NULL */
@@ -87,6 +89,17 @@ bool fm_table_is_null(const struct fm_table *t, uint32_t row, size_t col);
 bool fm_table_copy(struct fm_table *to, const struct fm_table *from);
 /* A cell as a value of an expression (integers beyond 64 bits as f64, paths as null). */
 struct fm_value fm_table_value(const struct fm_table *t, uint32_t row, size_t col);
+
+/* An expression over the table's columns, for a row. */
+struct fm_value fm_table_eval(const struct fm_compile *c, const struct fm_table *t, uint32_t row,
+                              const struct fm_expr *expr);
+/* Its values for the visible rows, into a column. false: no memory. */
+bool fm_table_fill(const struct fm_compile *c, struct fm_table *t, size_t col,
+                   const struct fm_expr *expr);
+/* The table has the first columns only, those of `schema`. */
+void fm_table_narrow(struct fm_table *t, const struct fm_schema *schema);
+/* The columns of `schema` are those with the numbers col[0 … schema->n); one may be there twice. */
+bool fm_table_pick(struct fm_table *t, const size_t *col, const struct fm_schema *schema);
 
 /* ------------------------------------------------------------- two tables */
 
@@ -227,6 +240,7 @@ struct fm_sort_key {
 /* The order of two rows by one column: nulls last, either way. */
 int fm_table_compare(const struct fm_table *t, size_t col, bool descending, uint32_t a,
                      uint32_t b);
+
 /* Sorts the visible rows by the keys, then by all key columns ascending. FM_NOMEM only. */
 enum fm_status fm_table_sort(struct fm_table *t, const struct fm_sort_key *key, size_t keys,
                              struct fm_error *err);
@@ -247,7 +261,10 @@ struct fm_limit {
 };
 
 enum fm_status fm_table_limit(struct fm_table *t, const struct fm_limit *limit,
-                              const struct fm_sort_key *key, size_t keys, struct fm_error *err);
+                              struct fm_error *err);
+/* Notes which of the rows, sorted by the keys, are equal: for `ties`. false: no memory. */
+bool fm_table_ties(struct fm_table *t, const struct fm_sort_key *key, size_t keys);
+void fm_table_untie(struct fm_table *t);
 /* Keeps the visible rows for which p holds. */
 void fm_table_where(struct fm_table *t, const struct fm_compile *c, const struct fm_pred *p);
 

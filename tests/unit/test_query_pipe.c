@@ -210,6 +210,68 @@ START_TEST(the_step_that_leaves_no_rows_is_told)
 }
 END_TEST
 
+/* ------------------------------------------------------------------ sort, select */
+
+START_TEST(a_sort_key_may_be_an_expression)
+{
+    /* self: c 20, a 15, main 1, b 0 */
+    expect("steps:\n"
+           "  - group: {by: [any.function], measures: [self]}\n"
+           "  - sort: [abs(self - 14)]\n", "function,self (ns)\na,15\nc,20\nmain,1\nb,0\n");
+    expect("params: {at: {type: int, default: 14}}\n"
+           "steps:\n"
+           "  - group: {by: [any.function], measures: [self]}\n"
+           "  - sort: [-abs(self - $at), function]\n"
+           "  - limit: 2\n", "function,self (ns)\nb,0\nmain,1\n");
+    /* 1 and 0 are equally far from 0.5: a tie, though no column has equal values */
+    expect("steps:\n"
+           "  - group: {by: [any.function], measures: [self]}\n"
+           "  - sort: [abs(self * 2 - 1)]\n"
+           "  - select: [function]\n"
+           "  - limit: {rows: 1, ties: include}\n", "function\nb\nmain\n");
+    expect("let:\n"
+           "  l:\n"
+           "    steps:\n"
+           "      - group: {by: [any.function], measures: [self]}\n"
+           "      - sort: [abs(self * 2 - 1)]\n"
+           "  one: {from: l, steps: [limit: {rows: 1, ties: include}]}\n"
+           "  two: {from: l, steps: [limit: {rows: 3, ties: include}]}\n"
+           "show: [one, two]\n", "function,self (ns)\nb,0\nmain,1\n"
+           "\nfunction,self (ns)\nb,0\nmain,1\na,15\n");
+    refuse("steps:\n  - group: {by: [cpu], measures: [self]}\n  - sort: [-abs(slef)]\n",
+           ":5:17: error: unknown name 'slef' (did you mean 'self'?)");
+}
+END_TEST
+
+START_TEST(select_picks_names_and_makes_columns)
+{
+    expect("steps:\n"
+           "  - group: {by: [any.function, any.module], measures: [self, total]}\n"
+           "  - sort: -self\n"
+           "  - select: [{w: self}, any.function, {both: self + total}, {again: self}]\n"
+           "  - where: w > 0\n"
+           "  - compute: {twice: again * 2}\n",
+           "w (ns),function,both (ns),again (ns),twice (ns)\n20,c,40,20,40\n15,a,50,15,30\n"
+           "1,main,37,1,2\n");
+    /* without a sort the order is that of the keys, though they are gone */
+    expect("steps:\n"
+           "  - group: {by: [any.function], measures: [self]}\n"
+           "  - select: self\n", "self (ns)\n15\n0\n20\n1\n");
+    expect("steps:\n"
+           "  - group: {by: [any.function], measures: [self]}\n"
+           "  - where: self > 100\n"
+           "  - select: {a: self, b: function}\n", "a (ns),b\n");
+    refuse("steps:\n  - group: {by: [cpu], measures: [self]}\n  - select: [slef]\n",
+           ":5:14: error: unknown column 'slef' (did you mean 'self'?)");
+    refuse("steps:\n  - group: {by: [cpu], measures: [self]}\n  - select: [self, {self: cpu}]\n",
+           "column 'self' is there already [FM103]");
+    refuse("steps:\n  - group: {by: [cpu], measures: [self]}\n  - select: []\n",
+           "'select' takes [COLUMN");
+    refuse("steps:\n  - group: {by: [cpu], measures: [self]}\n  - select: [cpu]\n"
+           "  - sort: self\n", "unknown column 'self'");
+}
+END_TEST
+
 /* ------------------------------------------------------- inputs, and used queries */
 
 static const char other_lines[] =
@@ -327,6 +389,8 @@ int main(void)
     tcase_add_test(tcase, errors_of_pipes);
     tcase_add_test(tcase, each_error_is_told_once);
     tcase_add_test(tcase, the_step_that_leaves_no_rows_is_told);
+    tcase_add_test(tcase, a_sort_key_may_be_an_expression);
+    tcase_add_test(tcase, select_picks_names_and_makes_columns);
     tcase_add_test(tcase, several_inputs_have_names);
     tcase_add_test(tcase, a_query_uses_another_with_parameters);
     tcase_add_test(tcase, inputs_are_passed_on);
