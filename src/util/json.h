@@ -74,6 +74,19 @@ struct fm_json_marks {
     uint32_t pos[FM_JSON_CHUNK + 64];            /* from base */
 };
 
+/* A member of an object. */
+struct fm_json_field {
+    uint64_t name;                               /* FM_JSON_NAME() of the key */
+    const char *key;
+    uint32_t key_n;
+    uint8_t kind;                                /* STRING NUMBER TRUE FALSE NULL OBJECT ARRAY */
+    bool escaped;                                /* a string: fm_json_unescape() */
+    bool split;                                  /* an object: its members are known, these of */
+    uint8_t inner, inner_n;                      /* fm_json_object.inner, in order */
+    uint32_t n;
+    const char *text;                            /* inside the quotes, for strings */
+};
+
 /* How items looked that were read before: json_shape.c. */
 #define FM_JSON_STEPS 512u
 #define FM_JSON_PIECE 32u
@@ -82,15 +95,13 @@ struct fm_json_step {
     uint32_t mask;                               /* the n low bits */
     uint8_t n, kind, word;                       /* of true, false, null: n of the word */
     uint8_t paths;                               /* OPEN: ways through the object */
-    uint16_t next, other, whole;                 /* steps; 0: none */
-    uint32_t key_n;
-    const char *key;
-    uint64_t name;
+    uint16_t next, other, whole;                 /* distances in bytes from step[0]; 0: none */
+    struct fm_json_field field;                  /* key and kind of the value */
 };
 
 struct fm_json_shapes {
-    uint32_t n;                                  /* steps; step[0] is not used */
-    uint32_t first, keys_n;
+    uint32_t n, keys_n;                          /* steps ([0] is not used); bytes of keys */
+    uint16_t first;
     uint32_t generation;                         /* times that the steps were made anew */
     int32_t credit;                              /* of items matched over items missed */
     uint32_t sleep, nap;                         /* items until it is tried again; last such time */
@@ -160,16 +171,6 @@ uint64_t fm_json_line(const struct fm_json *j, uint64_t offset);
 #define FM_JSON_NAME_OF_(n, a, b, c, d, e, f, g, ...)                                          \
     ((uint64_t)(a) | (uint64_t)(b) << 8 | (uint64_t)(c) << 16 | (uint64_t)(d) << 24 |          \
      (uint64_t)(e) << 32 | (uint64_t)(f) << 40 | (uint64_t)(g) << 48 | (uint64_t)(n) << 56)
-
-struct fm_json_field {
-    uint64_t name;                               /* FM_JSON_NAME() of the key */
-    const char *key, *text;                      /* inside the quotes, for strings */
-    uint32_t key_n, n;
-    uint8_t kind;                                /* STRING NUMBER TRUE FALSE NULL OBJECT ARRAY */
-    bool escaped;                                /* a string: fm_json_unescape() */
-    bool split;                                  /* an object: its members are known, these of */
-    uint8_t inner, inner_n;                      /* fm_json_object.inner, in order */
-};
 
 #define FM_JSON_FIELDS 64u                       /* in the table at once */
 

@@ -75,6 +75,16 @@ const unsigned char *fm_json_match_neon(struct fm_json_shapes *s, struct fm_json
                                         const unsigned char *p, const unsigned char *end);
 #endif
 
+static inline struct fm_json_step *fm_json_step(struct fm_json_shapes *s, uint16_t link)
+{
+    return (struct fm_json_step *)(void *)((unsigned char *)s->step + link);
+}
+
+static inline uint16_t fm_json_link(const struct fm_json_shapes *s, const struct fm_json_step *step)
+{
+    return (uint16_t)((const unsigned char *)step - (const unsigned char *)s->step);
+}
+
 void fm_json_shapes_init(struct fm_json_shapes *s);
 /* After an item that had to be walked: its shape is learnt, when that seems to be worth it. */
 void fm_json_shapes_learn(struct fm_json_shapes *s, const struct fm_json_object *o);
@@ -84,16 +94,29 @@ static inline bool fm_json_shapes_awake(const struct fm_json_shapes *s)
     return s->sleep == 0;
 }
 
+/* Vectors of one byte, from where no compiler makes them anew each time. */
+struct fm_json_bytes {
+    _Alignas(32) unsigned char quote[32];
+    unsigned char slash[32], least[32], most[32];  /* of a number's bytes: the first, the rest */
+};
+extern const struct fm_json_bytes fm_json_bytes;
+
 /* Whether a number that begins at p has more than its sign. */
 static inline bool fm_json_number_at(const unsigned char *p)
 {
     return (unsigned char)(p[0] - '0') <= 9 || (p[0] == '-' && (unsigned char)(p[1] - '0') <= 9);
 }
 
-/* What a number is made of, as long as it has no exponent. */
+/* What a number is made of, as long as it has no exponent (and a slash, which is let pass); what an
+ * exponent is made of. */
 static inline bool fm_json_number_byte(unsigned char c)
 {
     return (unsigned char)(c - '-') <= '9' - '-';
+}
+
+static inline bool fm_json_exponent_byte(unsigned char c)
+{
+    return (fm_json_number_byte(c) && c != '/') || (c | 0x20) == 'e' || c == '+';
 }
 
 /* ---- walks along marks (json_walk.c) */

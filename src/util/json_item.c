@@ -5,8 +5,8 @@
  *       ^ at                           ^ at + bytes
  *
  * An object that looks like one before is matched (json_match.c), others are walked once
- * (json_walk.c). When the window ends within it, the window grows and the
- * object is walked again: windows double, so no byte is walked more than twice on average.
+ * (json_walk.c). When the window ends within one, the window grows and the object is walked again:
+ * windows double, so no byte is walked more than twice on average.
  *
  * After damage the quotes cannot be trusted. The next item is looked for at "} , {" from the wrong
  * byte on, the end of the array at "} ]" where closers of the outer levels follow (or, inside of an

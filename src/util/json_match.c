@@ -34,36 +34,30 @@ struct ways {
     /* Whether the step's text stands at p; FM_JSON_PIECE bytes are there. */
     bool (*equal)(const unsigned char *p, const struct fm_json_step *step);
     /* The first quote or backslash; bracket, quote or backslash; byte that is not of a number; or
-     * end. */
+     * end. _first: FM_JSON_PIECE bytes are there. */
+    const unsigned char *(*quote_first)(const unsigned char *p, const unsigned char *end);
     const unsigned char *(*quote)(const unsigned char *p, const unsigned char *end);
     const unsigned char *(*bracket)(const unsigned char *p, const unsigned char *end);
-    const unsigned char *(*number)(const unsigned char *p, const unsigned char *end);
+    const unsigned char *(*number_first)(const unsigned char *p, const unsigned char *end);
 };
 
 /* ------------------------------------------------------------------ values */
 
-/* The closing quote of a string that begins at p; NULL: not before end. */
-ALWAYS const unsigned char *string_end(const unsigned char *p, const unsigned char *end,
-                                       const struct ways *w, bool *escaped)
+/* The closing quote of a string, from its first quote or backslash on, or from end; NULL: it does
+ * not end before end. */
+static const unsigned char *string_end(const unsigned char *p, const unsigned char *end,
+                                       const struct ways *w)
 {
-    *escaped = false;
-    for (;;) {
-        p = w->quote(p, end);
-        if (FM_UNLIKELY(end - p < 2))
-            return NULL;
-        if (FM_LIKELY(*p == '"'))
-            return p;
-        *escaped = true;
-        p += 2;
-    }
+    while (end - p >= 2 && *p == '\\')
+        p = w->quote(p + 2, end);
+    return FM_LIKELY(end - p >= 2) ? p : NULL;
 }
 
 /* Behind a string within a value that is passed over; NULL: nothing that may stand there. */
 ALWAYS const unsigned char *pass_string(const unsigned char *p, const unsigned char *end,
                                         const struct ways *w)
 {
-    bool escaped;
-    p = string_end(p + 1, end, w, &escaped);
+    p = string_end(w->quote(p + 1, end), end, w);
     if (!p)
         return NULL;
     const unsigned char *behind = ++p;
@@ -119,28 +113,47 @@ ALWAYS const unsigned char *pass(const unsigned char *p, const unsigned char *en
 
 /* ------------------------------------------------------------------ the item */
 
-ALWAYS void set_name(struct fm_json_field *f, const struct fm_json_step *step, uint8_t kind)
+/* Key and kind of a step; text and n are missing. */
+ALWAYS void set_key(struct fm_json_field *f, const struct fm_json_step *step)
 {
-    f->name = step->name;
-    f->key = step->key;
-    f->key_n = step->key_n;
-    f->kind = kind;
-    f->split = false;
+    memcpy(f, &step->field, offsetof(struct fm_json_field, inner_n));
 }
 
 /* The way through an item, and back to where its last object was opened. */
 struct way {
-    const struct fm_json_step *step, *whole;
+    const struct fm_json_step *step, *first, *whole;
     struct fm_json_field *f, *outer, *inner;
     const unsigned char *opened;
 };
 
-/* No step fits: the object that was opened is passed over, if it may be. */
-ALWAYS bool turn_back(struct way *y, struct fm_json_object *o, const unsigned char **p)
+/* Whether [from, to) begins with "-" and a digit. (Behind a digit a slash is let pass, as the walk
+ * does.) */
+static bool is_negative(const unsigned char *from, const unsigned char *to)
 {
+    return to - from > 1 && fm_json_number_at(from) && !memchr(from, '/', (size_t)(to - from));
+}
+
+/* No step fits. A number may go on with an exponent; the object that was opened is passed over, if
+ * it may be. */
+static bool turn_back(struct way *y, struct fm_json_object *o, const unsigned char **p,
+                      const unsigned char *end)
+{
+    struct fm_json_field *last = y->f - 1;
+    const unsigned char *to = *p;
+    if (y->f > o->field && y->f != o->inner && last->kind == FM_JSON_NUMBER &&
+        (const unsigned char *)last->text + last->n == to && ((*to | 0x20) == 'e' || *to == '+')) {
+        while (end - to > FM_JSON_ROOM && fm_json_exponent_byte(*to))
+            to++;
+        if (to == *p)
+            return false;
+        last->n += (uint32_t)(to - *p);
+        *p = to;
+        y->step = y->first;
+        return true;
+    }
     if (!y->whole)
         return false;
-    y->step = y->whole;
+    y->step = y->first = y->whole;
     y->whole = NULL;
     y->f = y->outer;
     y->inner = o->inner + y->f->inner;
@@ -148,14 +161,12 @@ ALWAYS bool turn_back(struct way *y, struct fm_json_object *o, const unsigned ch
     return true;
 }
 
-ALWAYS void open_object(struct way *y, const struct fm_json_step *steps, struct fm_json_object *o,
+ALWAYS void open_object(struct way *y, struct fm_json_shapes *s, struct fm_json_object *o,
                         const unsigned char *p, const unsigned char *value)
 {
-    y->whole = y->step->whole ? steps + y->step->whole : NULL;
+    y->whole = y->step->whole ? fm_json_step(s, y->step->whole) : NULL;
     y->opened = p;
     y->outer = y->f;
-    set_name(y->f, y->step, FM_JSON_OBJECT);
-    y->f->escaped = false;
     y->f->text = (const char *)value;
     y->f->inner = (uint8_t)(y->inner - o->inner);
     y->f = y->inner;
@@ -172,73 +183,66 @@ ALWAYS void close_object(struct way *y, struct fm_json_object *o, const unsigned
     y->f = f + 1;
 }
 
-/* Behind the number at p; NULL: not before end. */
-ALWAYS const unsigned char *number_end(const unsigned char *p, const unsigned char *end,
-                                       const struct ways *w)
-{
-    p = w->number(p, end);
-    while (p < end && FM_UNLIKELY((*p | 0x20) == 'e' || *p == '+'))
-        p = w->number(p + 1, end);
-    return FM_LIKELY(p < end) ? p : NULL;
-}
-
 ALWAYS const unsigned char *match(struct fm_json_shapes *s, struct fm_json_object *o,
                                   const unsigned char *p, const unsigned char *end,
                                   const struct ways *w)
 {
-    const struct fm_json_step *const steps = s->step;
-    struct way y = {.step = steps + s->first, .f = o->field, .inner = o->inner};
+    struct way y = {.f = o->field, .inner = o->inner};
     const unsigned char *value, *to;
+    y.step = y.first = fm_json_step(s, s->first);
     while (FM_LIKELY(end - p >= FM_JSON_ROOM)) {
-        bool escaped = false;
         while (FM_UNLIKELY(!w->equal(p, y.step))) {
         other:
             if (FM_LIKELY(y.step->other != 0)) {
-                y.step = steps + y.step->other;
-            } else if (!turn_back(&y, o, &p)) {
+                y.step = fm_json_step(s, y.step->other);
+            } else if (!turn_back(&y, o, &p, end)) {
                 s->missed = true;
                 return NULL;
             }
         }
-        value = to = p + y.step->n;
-        switch (y.step->kind) {
-        case FM_JSON_STRING: to = string_end(value, end, w, &escaped); break;
-        case FM_JSON_NUMBER:
-            if (FM_UNLIKELY(!fm_json_number_at(value)))
+        value = p + y.step->n;
+        set_key(y.f, y.step);
+        if (y.step->kind == FM_JSON_STRING) {
+            to = w->quote_first(value, end);
+            if (FM_UNLIKELY(end - to < 2 || *to != '"')) {
+                y.f->escaped = true;
+                if (!(to = string_end(to, end, w)))
+                    return NULL;
+            }
+        } else if (y.step->kind == FM_JSON_NUMBER) {
+            to = w->number_first(value, end);
+            if (FM_UNLIKELY((unsigned char)(*value - '0') > 9) && !is_negative(value, to))
                 goto other;
-            to = number_end(value, end, w);
-            break;
-        case FM_JSON_TRUE:
-        case FM_JSON_FALSE:
-        case FM_JSON_NULL: value -= y.step->word; break;
-        case FM_JSON_OBJECT:
-        case FM_JSON_ARRAY:
-            if (FM_UNLIKELY(*value != (y.step->kind == FM_JSON_OBJECT ? '{' : '[')))
-                goto other;
-            to = pass(value, end, w);
-            break;
-        case FM_JSON_STEP_OPEN:
-            if (FM_UNLIKELY(*value != '{'))
-                goto other;
-            open_object(&y, steps, o, p, value);
-            goto next;
-        case FM_JSON_STEP_CLOSE: close_object(&y, o, to); goto next;
-        case FM_JSON_STEP_END:
-            o->fields = (uint32_t)(y.f - o->field);
-            o->shape = s->generation * FM_JSON_STEPS + (uint32_t)(y.step - steps);
-            return to;
-        default: goto next;        /* the text goes on */
+        } else {
+            to = value;
+            switch (y.step->kind) {
+            case FM_JSON_STEP_MORE: goto next;
+            case FM_JSON_STEP_OPEN:
+                if (FM_UNLIKELY(*value != '{'))
+                    goto other;
+                open_object(&y, s, o, p, value);
+                goto next;
+            case FM_JSON_STEP_CLOSE: close_object(&y, o, to); goto next;
+            case FM_JSON_STEP_END:
+                o->fields = (uint32_t)(y.f - o->field);
+                o->shape = s->generation << 16 | fm_json_link(s, y.step);
+                return to;
+            case FM_JSON_OBJECT:
+            case FM_JSON_ARRAY:
+                if (FM_UNLIKELY(*value != (y.step->kind == FM_JSON_OBJECT ? '{' : '[')))
+                    goto other;
+                if (FM_UNLIKELY(!(to = pass(value, end, w))))
+                    return NULL;
+                break;
+            default: value -= y.step->word; break;
+            }
         }
-        if (FM_UNLIKELY(!to))
-            return NULL;
-        set_name(y.f, y.step, y.step->kind);
-        y.f->escaped = escaped;
         y.f->text = (const char *)value;
         y.f->n = (uint32_t)(to - value);
         y.f++;
     next:
         p = to;
-        y.step = steps + y.step->next;
+        y.step = y.first = fm_json_step(s, y.step->next);
     }
     return NULL;
 }
@@ -274,13 +278,27 @@ ALWAYS const unsigned char *plain_number(const unsigned char *p, const unsigned 
 const unsigned char *fm_json_match_plain(struct fm_json_shapes *s, struct fm_json_object *o,
                                          const unsigned char *p, const unsigned char *end)
 {
-    static const struct ways w = {plain_equal, plain_quote, plain_bracket, plain_number};
+    static const struct ways w = {plain_equal, plain_quote, plain_quote, plain_bracket,
+                                  plain_number};
     return match(s, o, p, end, &w);
 }
+
+/* Bytes of `hits` in blocks of `size`, the rest by `rest`. */
+#define SEARCH(attributes, name, size, hits, rest)                                             \
+    attributes const unsigned char *name(const unsigned char *p, const unsigned char *end)     \
+    {                                                                                          \
+        for (; end - p >= (size); p += (size)) {                                               \
+            const uint64_t mask = hits(p);                                                     \
+            if (mask != 0)                                                                     \
+                return p + FIRST(mask);                                                        \
+        }                                                                                      \
+        return rest(p, end);                                                                   \
+    }
 
 /* ------------------------------------------------------------------ SSE2 and AVX2 */
 
 #ifdef __SSE2__
+#define FIRST(mask) __builtin_ctzll(mask)
 
 ALWAYS __m128i load16(const void *p)
 {
@@ -296,9 +314,9 @@ ALWAYS bool sse2_equal(const unsigned char *p, const struct fm_json_step *step)
 
 ALWAYS unsigned quotes16(const unsigned char *p)
 {
-    const __m128i v = load16(p);
-    return (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')),
-                                                    _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'))));
+    const __m128i v = load16(p), quote = load16(fm_json_bytes.quote);
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(
+        _mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, load16(fm_json_bytes.slash))));
 }
 
 ALWAYS unsigned brackets16(const unsigned char *p)
@@ -312,29 +330,33 @@ ALWAYS unsigned brackets16(const unsigned char *p)
 /* Bytes that are not of a number. */
 ALWAYS unsigned others16(const unsigned char *p)
 {
-    const __m128i v = _mm_sub_epi8(load16(p), _mm_set1_epi8('-'));
-    const __m128i most = _mm_set1_epi8('9' - '-');
-    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(v, most), v)) ^ 0xffff;
+    const __m128i v = _mm_sub_epi8(load16(p), load16(fm_json_bytes.least));
+    const __m128i least = _mm_min_epu8(v, load16(fm_json_bytes.most));
+    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(least, v)) ^ 0xffff;
 }
 
-#define SEARCH16(name, hits, rest)                                                             \
-    ALWAYS const unsigned char *name(const unsigned char *p, const unsigned char *end)         \
-    {                                                                                          \
-        for (; FM_LIKELY(end - p >= 16); p += 16) {                                            \
-            const unsigned mask = hits(p);                                                     \
-            if (FM_LIKELY(mask != 0))                                                          \
-                return p + __builtin_ctz(mask);                                                \
-        }                                                                                      \
-        return rest(p, end);                                                                   \
-    }
-SEARCH16(sse2_quote, quotes16, plain_quote)
-SEARCH16(sse2_bracket, brackets16, plain_bracket)
-SEARCH16(sse2_number, others16, plain_number)
+SEARCH(ALWAYS, sse2_quote, 16, quotes16, plain_quote)
+SEARCH(ALWAYS, sse2_bracket, 16, brackets16, plain_bracket)
+SEARCH(static, sse2_quote_far, 16, quotes16, plain_quote)
+SEARCH(static, sse2_number_far, 16, others16, plain_number)
+
+ALWAYS const unsigned char *sse2_quote_first(const unsigned char *p, const unsigned char *end)
+{
+    const unsigned mask = quotes16(p);
+    return FM_LIKELY(mask != 0) ? p + FIRST(mask) : sse2_quote_far(p + 16, end);
+}
+
+ALWAYS const unsigned char *sse2_number_first(const unsigned char *p, const unsigned char *end)
+{
+    const unsigned mask = others16(p);
+    return FM_LIKELY(mask != 0) ? p + FIRST(mask) : sse2_number_far(p + 16, end);
+}
 
 const unsigned char *fm_json_match_sse2(struct fm_json_shapes *s, struct fm_json_object *o,
                                         const unsigned char *p, const unsigned char *end)
 {
-    static const struct ways w = {sse2_equal, sse2_quote, sse2_bracket, sse2_number};
+    static const struct ways w = {sse2_equal, sse2_quote_first, sse2_quote, sse2_bracket,
+                                  sse2_number_first};
     return match(s, o, p, end, &w);
 }
 
@@ -352,36 +374,94 @@ AVX2_INLINE bool avx2_equal(const unsigned char *p, const struct fm_json_step *s
     return (~(unsigned)same & step->mask) == 0;
 }
 
-AVX2_INLINE const unsigned char *avx2_quote(const unsigned char *p, const unsigned char *end)
+AVX2_INLINE unsigned quotes32(const unsigned char *p)
 {
-    for (; FM_LIKELY(end - p >= 32); p += 32) {
-        const __m256i v = load32(p);
-        const unsigned mask = (unsigned)_mm256_movemask_epi8(
-            _mm256_or_si256(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('"')),
-                            _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\\'))));
-        if (FM_LIKELY(mask != 0))
-            return p + __builtin_ctz(mask);
-    }
-    return sse2_quote(p, end);
+    const __m256i v = load32(p), quote = load32(fm_json_bytes.quote);
+    return (unsigned)_mm256_movemask_epi8(_mm256_or_si256(
+        _mm256_cmpeq_epi8(v, quote), _mm256_cmpeq_epi8(v, load32(fm_json_bytes.slash))));
 }
 
-AVX2_INLINE const unsigned char *avx2_number(const unsigned char *p, const unsigned char *end)
+AVX2_INLINE unsigned others32(const unsigned char *p)
 {
-    for (; FM_LIKELY(end - p >= 32); p += 32) {
-        const __m256i v = _mm256_sub_epi8(load32(p), _mm256_set1_epi8('-'));
-        const __m256i most = _mm256_set1_epi8('9' - '-');
-        const unsigned mask =
-            ~(unsigned)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(v, most), v));
-        if (FM_LIKELY(mask != 0))
-            return p + __builtin_ctz(mask);
-    }
-    return plain_number(p, end);
+    const __m256i v = _mm256_sub_epi8(load32(p), load32(fm_json_bytes.least));
+    const __m256i least = _mm256_min_epu8(v, load32(fm_json_bytes.most));
+    return ~(unsigned)_mm256_movemask_epi8(_mm256_cmpeq_epi8(least, v));
+}
+
+SEARCH(AVX2 static, avx2_quote_far, 32, quotes32, sse2_quote)
+
+AVX2_INLINE const unsigned char *avx2_quote_first(const unsigned char *p, const unsigned char *end)
+{
+    const unsigned mask = quotes32(p);
+    return FM_LIKELY(mask != 0) ? p + __builtin_ctz(mask) : avx2_quote_far(p + 32, end);
+}
+
+AVX2_INLINE const unsigned char *avx2_number_first(const unsigned char *p,
+                                                   const unsigned char *end)
+{
+    const unsigned mask = others32(p);
+    return FM_LIKELY(mask != 0) ? p + __builtin_ctz(mask) : sse2_number_far(p + 32, end);
 }
 
 AVX2 const unsigned char *fm_json_match_avx2(struct fm_json_shapes *s, struct fm_json_object *o,
                                              const unsigned char *p, const unsigned char *end)
 {
-    static const struct ways w = {avx2_equal, avx2_quote, sse2_bracket, avx2_number};
+    static const struct ways w = {avx2_equal, avx2_quote_first, sse2_quote, sse2_bracket,
+                                  avx2_number_first};
+    return match(s, o, p, end, &w);
+}
+
+#endif
+
+/* ------------------------------------------------------------------ NEON */
+
+#ifdef __ARM_NEON
+#define FIRST(mask) (__builtin_ctzll(mask) / 4)
+
+/* Four bits a byte. */
+ALWAYS uint64_t nibbles(uint8x16_t v)
+{
+    const uint8x8_t narrow = vshrn_n_u16(vreinterpretq_u16_u8(v), 4);
+    return vget_lane_u64(vreinterpret_u64_u8(narrow), 0);
+}
+
+/* Bytes behind the step's text are shifted out. */
+ALWAYS bool neon_equal(const unsigned char *p, const struct fm_json_step *step)
+{
+    const uint64_t low = ~nibbles(vceqq_u8(vld1q_u8(p), vld1q_u8(step->text)));
+    const uint64_t high = ~nibbles(vceqq_u8(vld1q_u8(p + 16), vld1q_u8(step->text + 16)));
+    if (step->n <= 16)
+        return low << (64 - 4 * step->n) == 0;
+    return (low | high << (128 - 4 * step->n)) == 0;
+}
+
+ALWAYS uint64_t neon_quotes(const unsigned char *p)
+{
+    const uint8x16_t v = vld1q_u8(p);
+    return nibbles(vorrq_u8(vceqq_u8(v, vdupq_n_u8('"')), vceqq_u8(v, vdupq_n_u8('\\'))));
+}
+
+ALWAYS uint64_t neon_brackets(const unsigned char *p)
+{
+    const uint8x16_t v = vorrq_u8(vld1q_u8(p), vdupq_n_u8(' '));
+    return nibbles(vorrq_u8(vceqq_u8(v, vdupq_n_u8('{')), vceqq_u8(v, vdupq_n_u8('}')))) |
+           neon_quotes(p);
+}
+
+ALWAYS uint64_t neon_others(const unsigned char *p)
+{
+    const uint8x16_t v = vsubq_u8(vld1q_u8(p), vdupq_n_u8('-'));
+    return nibbles(vcgtq_u8(v, vdupq_n_u8('9' - '-')));
+}
+
+SEARCH(ALWAYS, neon_quote, 16, neon_quotes, plain_quote)
+SEARCH(ALWAYS, neon_bracket, 16, neon_brackets, plain_bracket)
+SEARCH(ALWAYS, neon_number, 16, neon_others, plain_number)
+
+const unsigned char *fm_json_match_neon(struct fm_json_shapes *s, struct fm_json_object *o,
+                                        const unsigned char *p, const unsigned char *end)
+{
+    static const struct ways w = {neon_equal, neon_quote, neon_quote, neon_bracket, neon_number};
     return match(s, o, p, end, &w);
 }
 

@@ -18,6 +18,15 @@
 #define PATHS 12u                  /* ways through an object before it is passed over as a whole */
 #define BETWEEN 1024u              /* bytes between two values */
 
+const struct fm_json_bytes fm_json_bytes = {
+    .quote = {[0 ... 31] = '"'},
+    .slash = {[0 ... 31] = '\\'},
+    .least = {[0 ... 31] = '-'},
+    .most = {[0 ... 31] = '9' - '-'},
+};
+
+_Static_assert(FM_JSON_STEPS * sizeof(struct fm_json_step) <= UINT16_MAX, "a link holds all steps");
+
 void fm_json_shapes_init(struct fm_json_shapes *s)
 {
     memset(s, 0, offsetof(struct fm_json_shapes, keys));
@@ -33,7 +42,8 @@ void fm_json_shapes_init(struct fm_json_shapes *s)
 static void forget(struct fm_json_shapes *s)
 {
     s->n = 1;
-    s->first = s->keys_n = 0;
+    s->keys_n = 0;
+    s->first = 0;
     s->generation++;
 }
 
@@ -54,7 +64,7 @@ static struct fm_json_step *find(struct learner *l, const char *text, size_t n, 
 {
     unsigned tried = 0;
     while (*l->at) {
-        struct fm_json_step *step = &l->s->step[*l->at];
+        struct fm_json_step *step = fm_json_step(l->s, *l->at);
         if (step->kind == kind && step->n == n && memcmp(step->text, text, n) == 0)
             return step;
         l->at = &step->other;
@@ -83,7 +93,8 @@ static struct fm_json_step *take(struct learner *l, const char *text, size_t n, 
     step->n = (uint8_t)n;
     step->mask = (uint32_t)((UINT64_C(1) << n) - 1);
     step->kind = (uint8_t)kind;
-    *l->at = (uint16_t)l->s->n++;
+    *l->at = fm_json_link(l->s, step);
+    l->s->n++;
     l->fresh = true;
     return step;
 }
@@ -119,9 +130,9 @@ static struct fm_json_step *reach_value(struct learner *l, const struct fm_json_
     if (!step || !l->fresh)
         return step;
     memcpy(s->keys + s->keys_n, f->key, f->key_n);
-    step->key = s->keys + s->keys_n;
-    step->key_n = f->key_n;
-    step->name = f->name;
+    step->field = *f;
+    step->field.key = s->keys + s->keys_n;
+    step->field.split = step->field.escaped = false;
     s->keys_n += f->key_n;
     return step;
 }
@@ -134,7 +145,7 @@ static bool is_number(const struct fm_json_field *f)
     if (!fm_json_number_at(text))
         return false;
     for (uint32_t i = 0; i < f->n; i++)
-        if (!fm_json_number_byte(text[i]) && (text[i] | 0x20) != 'e' && text[i] != '+')
+        if (!fm_json_exponent_byte(text[i]))
             return false;
     return true;
 }
@@ -174,9 +185,10 @@ static void learn_whole(struct learner *l, struct fm_json_step *open)
         *whole = *open;
         whole->kind = FM_JSON_OBJECT;
         whole->next = whole->other = whole->whole = 0;
-        open->whole = (uint16_t)s->n++;
+        open->whole = fm_json_link(s, whole);
+        s->n++;
     }
-    l->at = open->whole ? &s->step[open->whole].next : NULL;
+    l->at = open->whole ? &fm_json_step(s, open->whole)->next : NULL;
 }
 
 static void learn_object(struct learner *l, const struct fm_json_field *f)
@@ -196,9 +208,7 @@ static void learn_object(struct learner *l, const struct fm_json_field *f)
 
 static void learn(struct fm_json_shapes *s, const struct fm_json_object *o)
 {
-    struct learner l = {.s = s, .at = NULL, .from = o->text};
-    uint16_t first = (uint16_t)s->first;
-    l.at = &first;
+    struct learner l = {.s = s, .at = &s->first, .from = o->text};
     for (uint32_t i = 0; i < o->fields && l.at; i++) {
         if (o->field[i].kind == FM_JSON_OBJECT)
             learn_object(&l, &o->field[i]);
@@ -206,7 +216,6 @@ static void learn(struct fm_json_shapes *s, const struct fm_json_object *o)
             learn_value(&l, &o->field[i]);
     }
     reach(&l, o->text + o->bytes, FM_JSON_STEP_END);
-    s->first = first;
 }
 
 void fm_json_shapes_learn(struct fm_json_shapes *s, const struct fm_json_object *o)

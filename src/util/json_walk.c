@@ -208,7 +208,7 @@ ALWAYS enum fm_json_walked walk_key(struct fm_json_object *o, struct steps *s, u
         decode_key(o, f);
     p = s->base + *pos;
     if (FM_LIKELY(end - p > 2 && p[1] == ':')) {
-        if (FM_LIKELY(classes[p[2]] == WORD)) {
+        if (FM_LIKELY(classes[p[2]] == WORD) || classes[p[2]] == WRONG) {
             *pos += 2; /* has no mark */
             return FM_JSON_WALK_DONE;
         }

@@ -104,7 +104,7 @@ static struct seen {
 
 static void check_shape(const struct fm_json_object *o)
 {
-    struct seen *t = &seen[o->shape % FM_COUNT(seen)];
+    struct seen *t = &seen[o->shape / 8 % FM_COUNT(seen)];
     if (o->shape == 0)
         return;
     shaped++;
@@ -184,6 +184,15 @@ static void read_items(struct fm_json *j, struct log *l, bool stop)
     ck_assert_int_eq(j->error, FM_JSON_OK);
 }
 
+/* Where they differ, with a few bytes before. */
+static const char *differ(const struct log *a, const struct log *b)
+{
+    size_t i = 0;
+    while (a->s[i] && a->s[i] == b->s[i])
+        i++;
+    return a->s + (i > 150 ? i - 150 : 0);
+}
+
 static const size_t steps[] = {0, 6, 63, 4095};
 
 /* The same for every window and every way to search. */
@@ -200,8 +209,10 @@ static void same_everywhere(const char *text, size_t n, const struct log *expect
             j.vector = vector;
             read_items(&j, &l, stop);
             free(s.window);
-            ck_assert_msg(strcmp(l.s, expected->s) == 0, "%s, step %u of %.*s:\n%s\ninstead of\n%s",
-                          vector->name, (unsigned)steps[k], (int)n, text, l.s, expected->s);
+            ck_assert_msg(strcmp(l.s, expected->s) == 0,
+                          "%s, step %u of %.*s:\n%.300s\ninstead of\n%.300s", vector->name,
+                          (unsigned)steps[k], (int)FM_MIN(n, 2000), text, differ(&l, expected),
+                          differ(expected, &l));
         }
     }
 }
@@ -522,8 +533,8 @@ static int ref_nested(struct ref *r)
                 r->i++;
                 return DONE;
             }
-        } else if (c == '\\') {
-            r->i++;
+        } else if (c == '\\' && r->i + 1 < r->n && strchr("\"\\", r->s[r->i + 1])) {
+            r->i++;                /* outside of strings too */
         }
         if (!blank(c))
             last = c;
@@ -777,8 +788,8 @@ static void agrees(const char *text, size_t n)
     fm_json_init_memory(&j, exact, n);
     read_items(&j, &l, true);
     bool cut = j.state == FM_JSON_TRUNCATED && j.lost; /* lost, and nothing behind it */
-    ck_assert_msg(cut || strcmp(l.s, expected.s) == 0, "%.*s:\n%s\ninstead of\n%s", (int)n, text,
-                  l.s, expected.s);
+    ck_assert_msg(cut || strcmp(l.s, expected.s) == 0, "%.*s:\n%.300s\ninstead of\n%.300s",
+                  (int)FM_MIN(n, 2000), text, differ(&l, &expected), differ(&expected, &l));
     fm_json_init_memory(&j, exact, n);
     read_items(&j, &l, false);
     same_everywhere(exact, n, &l, false);
@@ -807,7 +818,8 @@ END_TEST
 static size_t add_slot(char *to)
 {
     static const char *const numbers[] = {"0", "7", "-3", "12.5", "1732107143473442.569", "1e5",
-                                          "-2.5E-07", "3e+2", "12345678901234567890123.5"};
+                                          "-2.5E-07", "3e+2", "12345678901234567890123.5",
+                                          "-1/2", "1/2", "-", ".5", "-.5", "1-", "1 2", "--1"};
     if (pick(12) == 0)
         return add_value(to, 3);
     return pick(2) ? add_string(to) : add(to, numbers[pick(FM_COUNT(numbers))]);
@@ -847,7 +859,7 @@ START_TEST(alike)
     static char text[1 << 16];
     seed = 77;
     shaped = 0;
-    for (unsigned round = 0; round < 1200; round++) {
+    for (unsigned round = 0; round < 400; round++) {
         size_t n = 0;
         text[n++] = '[';
         const uint32_t kinds = 1 + pick(FM_COUNT(skeletons)), from = pick(FM_COUNT(skeletons));
@@ -861,7 +873,7 @@ START_TEST(alike)
                 text[1 + pick((uint32_t)n - 1)] = "\"\\{}[],: \na1"[pick(12)];
         agrees(text, n);
     }
-    ck_assert_uint_gt(shaped, 20000);
+    ck_assert_uint_gt(shaped, 5000);
 }
 END_TEST
 
