@@ -145,9 +145,12 @@ enum fm_status fm_list(struct fm_ctx *ctx, enum fm_catalogue what,
 
 /* ------------------------------------------------------------------- check */
 
-/* Which kind of file it is: its first document says so. */
-static enum fm_status is_query(struct fm_ctx *ctx, const char *path, bool *query,
-                               struct fm_error *err)
+typedef enum fm_status check_fn(struct fm_ctx *ctx, const char *path, struct fm_out *out,
+                                struct fm_error *err);
+
+/* Who checks a file: its first document says what it is. */
+static enum fm_status find_checker(struct fm_ctx *ctx, const char *path, check_fn **check,
+                                   struct fm_error *err)
 {
     struct fm_arena arena;
     struct fm_yaml_file *file = NULL;
@@ -158,9 +161,13 @@ static enum fm_status is_query(struct fm_ctx *ctx, const char *path, bool *query
     fm_arena_init(&arena, &ctx->mem);
     fm_yaml_log_init(&log, &arena);
     status = fm_yaml_load(&arena, path, &file, &log, &ignored);
-    *query = status == FM_OK && file->documents > 0 &&
-             file->document[0]->type == FM_YAML_MAP &&
-             fm_yaml_get(file->document[0], "foldmill-query") != NULL;
+    *check = fm_mapping_check;
+    if (status == FM_OK && file->documents > 0) {
+        if (fm_yaml_get(file->document[0], "foldmill-query") != NULL)
+            *check = fm_query_check;
+        else if (fm_yaml_get(file->document[0], "foldmill-categories") != NULL)
+            *check = fm_categories_check;
+    }
     if (status == FM_CONFIG)
         status = FM_OK; /* the checker itself reports it, with the excerpt */
     else if (status != FM_OK && err != NULL)
@@ -174,18 +181,18 @@ enum fm_status fm_check(struct fm_ctx *ctx, const char *path, const char *agains
 {
     struct fm_out out;
     enum fm_status status;
-    bool query = false;
+    check_fn *check;
 
-    status = is_query(ctx, path, &query, err);
+    status = find_checker(ctx, path, &check, err);
     if (status != FM_OK)
         return status;
-    if (query && against != NULL)
-        return fm_error_set(err, FM_CONFIG, "'%s' is a query: only a format file can be checked "
-                            "against an input", path);
+    if (check != fm_mapping_check && against != NULL)
+        return fm_error_set(err, FM_CONFIG, "'%s' is %s: only a format file can be checked "
+                            "against an input", path,
+                            check == fm_query_check ? "a query" : "a dictionary of categories");
     if (fm_out_init(&out, &ctx->mem, sink) != FM_OK)
         return fm_error_nomem(err);
-    status = query ? fm_query_check(ctx, path, &out, err)
-                   : fm_mapping_check(ctx, path, &out, err);
+    status = check(ctx, path, &out, err);
     if (status == FM_OK && against != NULL)
         status = fm_import_report(ctx, path, against, &out, err);
     if (status == FM_OK)

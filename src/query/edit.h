@@ -18,7 +18,8 @@ enum fm_edit_op {
 };
 enum fm_edit_collapse { FM_COLLAPSE_DIRECT, FM_COLLAPSE_ALL, FM_COLLAPSE_RUN };
 enum fm_edit_level {
-    FM_LEVEL_FUNCTION, FM_LEVEL_FILE, FM_LEVEL_LINE, FM_LEVEL_ADDRESS, FM_LEVEL_MODULE
+    FM_LEVEL_FUNCTION, FM_LEVEL_FILE, FM_LEVEL_LINE, FM_LEVEL_ADDRESS, FM_LEVEL_MODULE,
+    FM_LEVEL_CATEGORY
 };
 
 /* A pseudo frame of prepend and append. */

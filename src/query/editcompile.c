@@ -3,6 +3,7 @@
  *
  *     {drop: PREDICATE, empty: drop}   {collapse: {run: PREDICATE, as: NAME}}   {depth: 20}
  */
+#include "query/category.h"
 #include "query/edit.h"
 
 #include "util/text.h"
@@ -270,7 +271,8 @@ static bool compile_pseudo(struct fm_compile *c, struct fm_edit *edit,
 static bool compile_value(struct fm_compile *c, struct fm_edit *edit,
                           const struct fm_yaml_node *value)
 {
-    static const char *const level[] = { "function", "file", "line", "address", "module" };
+    static const char *const level[] = { "function", "file", "line", "address", "module",
+                                         "category" };
     static const char *const how[] = { "expand", "fold" };
     static const char *const truth[] = { "false", "true" };
     int k;
@@ -283,6 +285,8 @@ static bool compile_value(struct fm_compile *c, struct fm_edit *edit,
     case FM_EDIT_LEVEL:
         k = word(c, value, "level", level, FM_COUNT(level));
         edit->level = k < 0 ? FM_LEVEL_FUNCTION : (enum fm_edit_level)k;
+        if (edit->level == FM_LEVEL_CATEGORY)
+            (void)fm_categories_load(c);
         return k >= 0;
     case FM_EDIT_INLINES:
         k = word(c, value, "inlines", how, FM_COUNT(how));

@@ -404,10 +404,11 @@ static enum fm_status run_filter(struct fm_compile *c, const struct filter *f,
         p = fm_pred_compile(c, f->value, FM_SCOPE_FRAMES);
         if (p != NULL)
             edit = fm_edit_frames(c, p, f->key[0] == 's');
-        return edit == NULL ? FM_CONFIG : fm_edit_run(c, edit, sel, v, &dropped, err);
+        return edit == NULL || c->log->errors > 0
+                   ? FM_CONFIG : fm_edit_run(c, edit, sel, v, &dropped, err);
     }
     p = row_filter(c, f);
-    return p == NULL ? FM_CONFIG : fm_rows_where(c, sel, v, p, err);
+    return p == NULL || c->log->errors > 0 ? FM_CONFIG : fm_rows_where(c, sel, v, p, err);
 }
 
 enum fm_status fm_filters_run(struct fm_compile *c, struct fm_selection *sel, struct fm_view *v,

@@ -127,7 +127,7 @@ uint32_t fm_group_attr(struct fm_grouping *x, size_t k, uint32_t frame)
     enum fm_attr attr = x->g->key[k].attr;
     uint64_t lane;
 
-    if (frame == FM_NONE || !fm_view_attr(x->v, frame, attr, &lane))
+    if (frame == FM_NONE || !fm_view_attr(x->c, x->v, frame, attr, &lane))
         return FM_NONE;
     return fm_attr_type(attr) == FM_TYPE_STRING ? (uint32_t)lane : lane_id(x, k, lane);
 }
@@ -391,6 +391,61 @@ static bool bucket_groups(struct fm_grouping *x)
 
 /* --------------------------------------------------------------- any.X keys */
 
+/* The tuple of a frame; with a category, that of the frame as one of that category. */
+static uint32_t frame_tuple(struct fm_grouping *x, size_t f, fm_str category)
+{
+    uint32_t frame = f == x->v->frames ? FM_NONE : (uint32_t)f, t = 0;
+
+    for (size_t k = 0; k < x->g->keys && t != FM_NONE; k++) {
+        bool is_category = x->g->key[k].attr == FM_ATTR_CATEGORY && category != FM_NONE;
+        if (x->g->key[k].kind >= FM_KEY_ANY)
+            t = fm_tuple(&x->frame_tuples, t,
+                         is_category ? category : fm_group_attr(x, k, frame));
+    }
+    return t;
+}
+
+static bool by_category(const struct fm_grouping *x)
+{
+    for (size_t k = 0; k < x->g->keys; k++) {
+        if (x->g->key[k].kind == FM_KEY_ANY && x->g->key[k].attr == FM_ATTR_CATEGORY)
+            return true;
+    }
+    return false;
+}
+
+/* The same with a frame in several categories: it has a tuple for each. */
+static bool category_keys(struct fm_grouping *x)
+{
+    size_t frames = x->v->frames, n = 0, categories;
+    fm_str name[64];
+
+    (void)fm_category_names(x->c, &categories);
+    for (unsigned bit = 0; bit < categories; bit++)
+        name[bit] = fm_category_name(x->c, bit);
+    for (size_t f = 0; f < frames; f++)
+        n += (size_t)__builtin_popcountll(fm_category_mask(x->c, x->v, (uint32_t)f));
+    x->frame_at = fm_arena_alloc(x->c->arena, (frames + 2) * sizeof *x->frame_at);
+    x->frame_key = fm_arena_alloc(x->c->arena, (n + 2) * sizeof *x->frame_key);
+    if (x->frame_at == NULL || x->frame_key == NULL || n >= FM_NONE)
+        return false;
+    n = 0;
+    for (size_t f = 0; f <= frames; f++) {
+        uint64_t mask = f == frames ? 0 : fm_category_mask(x->c, x->v, (uint32_t)f);
+        x->frame_at[f] = (uint32_t)n;
+        for (unsigned bit = 0; bit < categories; bit++) {
+            if ((mask >> bit) & 1)
+                x->frame_key[n++] = frame_tuple(x, f, name[bit]);
+        }
+        if (n == x->frame_at[f])
+            x->frame_key[n++] = frame_tuple(x, f, FM_NONE);
+        if (x->oom || x->frame_key[n - 1] == FM_NONE)
+            return false;
+    }
+    x->frame_at[frames + 1] = (uint32_t)n;
+    return !x->c->arena->oom;
+}
+
 /* Key number of every frame; the last number is that of "no frame". */
 static bool frame_keys(struct fm_grouping *x)
 {
@@ -400,22 +455,18 @@ static bool frame_keys(struct fm_grouping *x)
     if (x->frame_key == NULL)
         return false;
     for (size_t f = 0; f <= frames; f++) {
-        uint32_t t = 0;
-        for (size_t k = 0; k < x->g->keys && t != FM_NONE; k++) {
-            if (x->g->key[k].kind >= FM_KEY_ANY)
-                t = fm_tuple(&x->frame_tuples, t,
-                          fm_group_attr(x, k, f == frames ? FM_NONE : (uint32_t)f));
-        }
-        if (t == FM_NONE || x->oom)
+        x->frame_key[f] = frame_tuple(x, f, FM_NONE);
+        if (x->frame_key[f] == FM_NONE || x->oom)
             return false;
-        x->frame_key[f] = t;
     }
     return true;
 }
 
 static bool frame_tuples(struct fm_grouping *x)
 {
-    if (!(x->g->edges ? fm_edge_keys(x) : frame_keys(x)))
+    bool ok = x->g->edges ? fm_edge_keys(x) : by_category(x) ? category_keys(x) : frame_keys(x);
+
+    if (!ok)
         return false;
     x->group_of = fm_arena_alloc(x->c->arena, x->frame_tuples.n * sizeof *x->group_of);
     x->stamp = fm_arena_alloc(x->c->arena, x->frame_tuples.n * sizeof *x->stamp);
@@ -433,11 +484,41 @@ static uint32_t group_of(struct fm_grouping *x, uint32_t b, uint32_t key)
     return x->group_of[key];
 }
 
-static uint32_t key_of_node(const struct fm_grouping *x, uint32_t node)
+static void add_sums(struct fm_sums *g, fm_i128 weight, uint64_t samples, uint64_t rows)
 {
-    if (x->node_key != NULL)
-        return x->node_key[node];
-    return x->frame_key[node == 0 ? x->v->frames : x->v->node[node].frame];
+    g->total += weight;
+    g->samples = fm_add_sat_u64(g->samples, samples);
+    g->rows += rows;
+}
+
+/* The keys of a node, [*end of them): one, or one for each category of its frame. */
+static const uint32_t *keys_of_node(const struct fm_grouping *x, uint32_t node,
+                                    const uint32_t **end)
+{
+    size_t frame = node == 0 ? x->v->frames : x->v->node[node].frame;
+    const uint32_t *key = x->node_key != NULL ? &x->node_key[node]
+                          : x->frame_at != NULL ? &x->frame_key[x->frame_at[frame]]
+                                                : &x->frame_key[frame];
+
+    *end = x->node_key == NULL && x->frame_at != NULL ? &x->frame_key[x->frame_at[frame + 1]]
+                                                      : key + 1;
+    return key;
+}
+
+/* A pair's rows are the own ones of its node's keys; with `all`, also in their totals. */
+static bool add_own(struct fm_grouping *x, uint32_t b, const struct fm_pair *p, bool all)
+{
+    const uint32_t *end, *key = keys_of_node(x, p->node, &end);
+
+    for (; key < end; key++) {
+        uint32_t own = group_of(x, b, *key);
+        if (x->oom)
+            return false;
+        x->group[own].self += p->weight;
+        if (all)
+            add_sums(&x->group[own], p->weight, p->samples, p->rows);
+    }
+    return true;
 }
 
 /* Without a frame, or without a call: the node's rows are by themselves, none below it are. */
@@ -446,11 +527,28 @@ static bool is_bare(const struct fm_grouping *x, uint32_t node)
     return node == 0 || (x->node_key != NULL && x->node_key[node] == x->no_key);
 }
 
-static void add_sums(struct fm_sums *g, fm_i128 weight, uint64_t samples, uint64_t rows)
+/* The pair is in the groups of a node's keys that it is not in yet. */
+static bool walk_node(struct fm_grouping *x, uint32_t b, const struct fm_pair *p, uint32_t node,
+                      uint64_t turn)
 {
-    g->total += weight;
-    g->samples = fm_add_sat_u64(g->samples, samples);
-    g->rows += rows;
+    const uint32_t *end, *key = keys_of_node(x, node, &end);
+
+    for (; key < end; key++) {
+        uint32_t g;
+        if (x->seen[*key] == turn)
+            continue;
+        x->seen[*key] = turn;
+        g = group_of(x, b, *key);
+        if (x->oom)
+            return false;
+        add_sums(&x->group[g], p->weight, p->samples, p->rows);
+        if (!x->g->scans)
+            continue;
+        if (!fm_grow(x->mem, (void **)&x->list, &x->list_cap, x->lists + 1, sizeof *x->list))
+            return false;
+        x->list[x->lists++] = g;
+    }
+    return true;
 }
 
 /* Walks the ancestors of each pair of the bucket; keeps the groups of a pair for a second scan. */
@@ -461,29 +559,41 @@ static bool walk_bucket(struct fm_grouping *x, uint32_t b)
         struct fm_pair *p = &x->pair[at];
         uint64_t turn = ++x->turn;
         bool bare = is_bare(x, node);
-        uint32_t own = group_of(x, b, key_of_node(x, node));
-        if (x->oom)
+        if (!add_own(x, b, p, false))
             return false;
-        x->group[own].self += p->weight;
         p->groups_at = (uint32_t)x->lists;
         do {
-            uint32_t key = key_of_node(x, node), g;
-            if (x->seen[key] != turn && (bare || !is_bare(x, node))) {
-                x->seen[key] = turn;
-                g = group_of(x, b, key);
-                if (x->oom)
-                    return false;
-                add_sums(&x->group[g], p->weight, p->samples, p->rows);
-                if (x->g->scans) {
-                    if (!fm_grow(x->mem, (void **)&x->list, &x->list_cap, x->lists + 1,
-                                 sizeof *x->list))
-                        return false;
-                    x->list[x->lists++] = g;
-                }
-            }
+            if ((bare || !is_bare(x, node)) && !walk_node(x, b, p, node, turn))
+                return false;
             node = node == 0 ? 0 : x->v->node[node].parent;
         } while (node != 0);
         p->groups = (uint32_t)(x->lists - p->groups_at);
+    }
+    return true;
+}
+
+static void leave_node(struct fm_grouping *x, uint32_t node)
+{
+    const uint32_t *end, *key = keys_of_node(x, node, &end);
+
+    for (; key < end; key++)
+        x->seen[*key]--;
+}
+
+/* Where a key is outermost, the sum of the subtree is in its total. */
+static bool enter_node(struct fm_grouping *x, uint32_t b, uint32_t node)
+{
+    const uint32_t *end, *key = keys_of_node(x, node, &end);
+    const struct fm_sums *sum = &x->sum[node];
+
+    for (; key < end; key++) {
+        uint32_t g;
+        if (x->seen[*key]++ != 0 || is_bare(x, node))
+            continue;
+        g = group_of(x, b, *key);
+        if (x->oom)
+            return false;
+        add_sums(&x->group[g], sum->total, sum->samples, sum->rows);
     }
     return true;
 }
@@ -498,14 +608,10 @@ static bool tree_bucket(struct fm_grouping *x, uint32_t b)
     memset(x->sum, 0, nodes * sizeof *x->sum);
     for (uint32_t i = x->first[b]; i < x->first[b + 1]; i++) {
         struct fm_pair *p = &x->pair[x->by_bucket[i]];
-        uint32_t own = group_of(x, b, key_of_node(x, p->node));
-        if (x->oom)
+        if (!add_own(x, b, p, is_bare(x, p->node)))
             return false;
-        x->group[own].self += p->weight;
         x->sum[p->node] = (struct fm_sums){ .total = p->weight, .samples = p->samples,
                                             .rows = p->rows };
-        if (is_bare(x, p->node))
-            add_sums(&x->group[own], p->weight, p->samples, p->rows);
     }
     for (size_t n = nodes; n-- > 1;) {
         if (node[n].parent != 0)
@@ -514,20 +620,14 @@ static bool tree_bucket(struct fm_grouping *x, uint32_t b)
     }
     memset(x->seen, 0, x->frame_tuples.n * sizeof *x->seen);
     for (uint32_t n = 1; n < nodes;) {
-        uint32_t key;
         if (x->sum[n].rows == 0) {
             n = node[n].end;
             continue;
         }
         for (; top != node[n].parent; top = node[top].parent)
-            x->seen[key_of_node(x, top)]--;
-        key = key_of_node(x, n);
-        if (x->seen[key]++ == 0 && !is_bare(x, n)) {
-            uint32_t g = group_of(x, b, key);
-            if (x->oom)
-                return false;
-            add_sums(&x->group[g], x->sum[n].total, x->sum[n].samples, x->sum[n].rows);
-        }
+            leave_node(x, top);
+        if (!enter_node(x, b, n))
+            return false;
         top = n++;
     }
     return true;

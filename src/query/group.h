@@ -77,6 +77,8 @@ struct fm_grouping {
     size_t groups, group_cap;
     /* any.X, caller.X, callee.X */
     uint32_t *frame_key;         /* any.X: frame -> tuple of frame_tuples; [frames] = no frame */
+    uint32_t *frame_at;          /* any.category: its tuples are frame_key[frame_at[f] … [f + 1]);
+                                    NULL: each has one */
     uint32_t *node_key;          /* the others: node -> tuple of the innermost call: edge.c */
     uint32_t no_key;             /* tuple of no call */
     uint32_t *group_of, *stamp;  /* by frame tuple, in the bucket at hand */

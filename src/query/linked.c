@@ -146,8 +146,9 @@ fm_str fm_linked_label(struct fm_store *store, fm_frame frame)
     return fm_name_frame_row(store, fm_store_frame_row(store, frame), &names);
 }
 
-static bool frame_attr(struct fm_store *store, fm_frame frame, enum fm_attr attr, uint64_t *lane)
+static bool frame_attr(struct fm_compile *c, fm_frame frame, enum fm_attr attr, uint64_t *lane)
 {
+    struct fm_store *store = c->store;
     const struct fm_frame_row *row = fm_store_frame_row(store, frame);
     const char *kind = fm_frame_kind_text((enum fm_frame_kind)row->kind);
 
@@ -170,6 +171,11 @@ static bool frame_attr(struct fm_store *store, fm_frame frame, enum fm_attr attr
     case FM_ATTR_KIND:
         *lane = fm_store_str_add(store, kind, strlen(kind));
         break;
+    case FM_ATTR_CATEGORY:
+        *lane = row->module == FM_NONE ? FM_NONE : fm_name_dso(store, row->module);
+        *lane = fm_category_list(c, fm_category_row(c, row, fm_linked_label(store, frame),
+                                                    (fm_str)*lane));
+        break;
     default:
         *lane = row->raw != 0 ? row->raw : row->function;
         return *lane != 0;
@@ -177,11 +183,11 @@ static bool frame_attr(struct fm_store *store, fm_frame frame, enum fm_attr attr
     return *lane != FM_NONE;
 }
 
-static bool of_stack(struct fm_store *store, const struct fm_operand *o, fm_node stack,
+static bool of_stack(struct fm_compile *c, const struct fm_operand *o, fm_node stack,
                      uint64_t *lane)
 {
-    const struct fm_tree_node *node = fm_store_tree(store);
-    uint32_t at = fm_store_tree_node(store, stack);
+    const struct fm_tree_node *node = fm_store_tree(c->store);
+    uint32_t at = fm_store_tree_node(c->store, stack);
 
     if (o->place == FM_AT_PATH || (o->place == FM_AT_COLUMN && o->id == FM_COL_STACK)) {
         *lane = stack;
@@ -191,7 +197,7 @@ static bool of_stack(struct fm_store *store, const struct fm_operand *o, fm_node
         return false;
     while (o->place == FM_AT_ROOT && node[at].parent != 0)
         at = node[at].parent;
-    return frame_attr(store, node[at].frame, (enum fm_attr)o->id, lane);
+    return frame_attr(c, node[at].frame, (enum fm_attr)o->id, lane);
 }
 
 static bool of_thread(struct fm_store *store, const struct fm_operand *o, fm_thread thread,
@@ -214,6 +220,7 @@ static bool of_thread(struct fm_store *store, const struct fm_operand *o, fm_thr
 
 /* One block of two columns: the operand's, and event or thread beside it. */
 struct cells {
+    struct fm_compile *c;
     struct fm_store *store;
     size_t segment;
     uint32_t block;
@@ -271,7 +278,7 @@ static bool of_row(struct cells *x, const struct fm_operand *o, uint64_t row, ui
     case FM_AT_COLUMN:
         break;
     default:
-        return valid && of_stack(x->store, o, (fm_node)*lane, lane);
+        return valid && of_stack(x->c, o, (fm_node)*lane, lane);
     }
     if (!valid && o->id == FM_COL_COUNT)
         *lane = 1;
@@ -312,7 +319,7 @@ static void take(struct fm_linked *l, uint32_t i, uint32_t rank, uint64_t lane)
 }
 
 /* Links to stacks and threads are settled at once, those to rows become jobs. */
-static size_t sort_out(struct fm_store *store, const struct fm_operand *o, struct fm_linked *l,
+static size_t sort_out(struct fm_compile *c, const struct fm_operand *o, struct fm_linked *l,
                        struct job *job)
 {
     const struct fm_link_rows *x = l->rows;
@@ -325,8 +332,8 @@ static size_t sort_out(struct fm_store *store, const struct fm_operand *o, struc
             if (link->target == FM_LINK_ROW)
                 job[n++] = (struct job){ link->to, i, k };
             else if (link->target == FM_LINK_STACK
-                         ? of_stack(store, o, (fm_node)link->to, &lane)
-                         : of_thread(store, o, (fm_thread)link->to, &lane))
+                         ? of_stack(c, o, (fm_node)link->to, &lane)
+                         : of_thread(c->store, o, (fm_thread)link->to, &lane))
                 take(l, i, k, lane);
         }
     }
@@ -353,7 +360,8 @@ bool fm_linked_fill(struct fm_compile *c, struct fm_operand *o)
     cells = fm_mem_zalloc(mem, sizeof *cells);
     if (l->lane != NULL && l->rank != NULL && job != NULL && cells != NULL) {
         memset(l->rank, 0xff, l->rows->n * sizeof *l->rank);
-        n = sort_out(c->store, o, l, job);
+        n = sort_out(c, o, l, job);
+        cells->c = c;
         cells->store = c->store;
         cells->col = column_of(o);
         for (size_t i = 0; i < n; i++) {

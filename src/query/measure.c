@@ -63,7 +63,7 @@ static bool frame_key(struct context *x, struct fm_key *key, const char *text,
         if (strncmp(text, scope[i].prefix, n) != 0)
             continue;
         key->kind = scope[i].kind;
-        if (fm_attr_find(text + n, strlen(text + n), &key->attr))
+        if (fm_attr_resolve(x->c, text + n, strlen(text + n), &key->attr))
             return true;
         for (size_t k = 0; k < FM_ATTRS; k++)
             known[k] = fm_attr_text((enum fm_attr)k);
@@ -587,9 +587,14 @@ static const char *share_of(const struct context *x, const struct fm_expr *e)
     }
 }
 
-/* Rows of the store are in one group each, so that the sum over groups is that of the rows. */
+/* Rows of the store are in one group each, so that the sum over groups is that of the rows. A frame
+ * of several categories is itself in several groups. */
 static bool is_additive(const struct context *x, const struct fm_agg *agg)
 {
+    for (size_t k = 0; k < x->g->keys; k++) {
+        if (x->g->key[k].kind == FM_KEY_ANY && x->g->key[k].attr == FM_ATTR_CATEGORY)
+            return false;
+    }
     if (agg->kind == FM_AGG_SELF)
         return true;
     return !x->g->any && (agg->kind <= FM_AGG_ROWS || agg->kind == FM_AGG_COUNT

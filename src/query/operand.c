@@ -12,7 +12,7 @@
  * and what it launched: columns and frames are the call's (launch.X says the same), labels are
  * those of what was launched, and link.X is X of that.
  */
-#include "query/pred.h"
+#include "query/category.h"
 
 #include "util/text.h"
 
@@ -20,8 +20,8 @@ static const char *const row_name[] = {
     "ts", "dur", "event", "weight", "count", "value", "thread", "cpu", "name", "category", "comm",
     "pid", "tid", "process", "container", "source", "command",
     "leaf.function", "leaf.module", "leaf.file", "leaf.line", "leaf.address", "leaf.kind",
-    "leaf.raw", "root.function", "root.module", "root.file", "root.line", "root.address",
-    "root.kind", "root.raw", "self_dur"
+    "leaf.raw", "leaf.category", "root.function", "root.module", "root.file", "root.line",
+    "root.address", "root.kind", "root.raw", "root.category", "self_dur"
 };
 
 static const struct {
@@ -151,14 +151,14 @@ void fm_operand_unlinked(struct fm_compile *c, const struct fm_yaml_node *at,
     fm_yaml_note(c->log, "of linked rows there are columns, labels, path, leaf.X and root.X");
 }
 
-static bool of_frame(const char *name, size_t n, struct fm_operand *o)
+static bool of_frame(struct fm_compile *c, const char *name, size_t n, struct fm_operand *o)
 {
     enum fm_attr attr;
     size_t skip;
     bool leaf = starts(name, n, "leaf.", &skip);
 
     if ((!leaf && !starts(name, n, "root.", &skip))
-        || !fm_attr_find(name + skip, n - skip, &attr))
+        || !fm_attr_resolve(c, name + skip, n - skip, &attr))
         return false;
     *o = (struct fm_operand){ .place = leaf ? FM_AT_LEAF : FM_AT_ROOT, .id = attr,
                               .type = fm_attr_type(attr) };
@@ -197,7 +197,7 @@ static bool of_one(struct fm_compile *c, const char *name, size_t n, uint8_t via
     size_t skip;
 
     if (starts(name, n, "leaf.", &skip) || starts(name, n, "root.", &skip))
-        return of_frame(name, n, o);
+        return of_frame(c, name, n, o);
     if (!starts(name, n, "label.", &skip) && !starts(name, n, "arg.", &skip)
         && !starts(name, n, "args.", &skip) && builtin(c, name, o)) {
         if (via != 0 && o->place == FM_AT_WEIGHT)
@@ -250,7 +250,7 @@ uint32_t fm_operand_find(struct fm_compile *c, enum fm_scope scope, const char *
     if (copy == NULL)
         return FM_NONE;
     if (scope == FM_SCOPE_FRAMES) {
-        if (!fm_attr_find(name, n, &attr))
+        if (!fm_attr_resolve(c, name, n, &attr))
             return FM_NONE;
         o.place = FM_AT_FRAME;
         o.id = attr;
@@ -423,9 +423,29 @@ struct fm_expr *fm_compile_expr(struct fm_compile *c, enum fm_scope scope,
     return fm_expr_parse(c->arena, s->at, s->text, s->n, &names, c->log);
 }
 
+bool fm_compile_keep(struct fm_compile *c, struct fm_pattern *pattern)
+{
+    if (c->patterns == c->pattern_cap) {
+        size_t cap = c->pattern_cap == 0 ? 16 : 2 * c->pattern_cap;
+        struct fm_pattern **list = fm_arena_alloc(c->arena, cap * sizeof *list);
+        if (list == NULL) {
+            fm_pattern_free(pattern);
+            return false;
+        }
+        if (c->patterns > 0)
+            memcpy(list, c->pattern, c->patterns * sizeof *list);
+        c->pattern = list;
+        c->pattern_cap = cap;
+    }
+    c->pattern[c->patterns++] = pattern;
+    return true;
+}
+
 void fm_compile_release(struct fm_compile *c)
 {
     for (size_t i = 0; i < c->patterns; i++)
         fm_pattern_free(c->pattern[i]);
     c->patterns = 0;
+    fm_categories_release(c->categories);
+    c->categories = NULL;
 }

@@ -25,12 +25,15 @@
 
 enum fm_attr {
     FM_ATTR_FUNCTION, FM_ATTR_MODULE, FM_ATTR_FILE, FM_ATTR_LINE, FM_ATTR_ADDRESS, FM_ATTR_KIND,
-    FM_ATTR_RAW
+    FM_ATTR_RAW, FM_ATTR_CATEGORY
 };
-#define FM_ATTRS 7
+#define FM_ATTRS 8
 bool fm_attr_find(const char *name, size_t n, enum fm_attr *attr);
 const char *fm_attr_text(enum fm_attr attr);
 enum fm_type fm_attr_type(enum fm_attr attr);
+
+struct fm_compile;
+struct fm_categories;
 
 /* Where rows come from: from.c. The last three are tables from the start: tables.c. */
 enum fm_from {
@@ -77,6 +80,7 @@ struct fm_view {
     uint32_t *of_row;                  /* with pseudo frames: row -> node; NULL = by its stack */
     uint64_t rows;                     /* of of_row */
     uint32_t *top;                     /* outermost frame's node; made by fm_view_top() */
+    uint64_t **category;               /* fm_category_mask() of each frame, made by it */
     uint64_t generation;               /* changes with every edit */
     const struct fm_map *parts;        /* rows are spans: row -> weight of its parts; else NULL */
     const struct fm_clip *clip;        /* NULL: whole spans */
@@ -88,7 +92,8 @@ enum fm_status fm_view_init(struct fm_view *v, const struct fm_selection *sel,
                             struct fm_arena *arena, struct fm_error *err);
 const struct fm_frame_row *fm_view_frame(const struct fm_view *v, uint32_t frame);
 /* An attribute of a frame as a lane; false: it has none. */
-bool fm_view_attr(const struct fm_view *v, uint32_t frame, enum fm_attr attr, uint64_t *lane);
+bool fm_view_attr(struct fm_compile *c, const struct fm_view *v, uint32_t frame,
+                  enum fm_attr attr, uint64_t *lane);
 /* Node here of a node of the store's tree; FM_NONE: the row was dropped. */
 static inline uint32_t fm_view_node(const struct fm_view *v, uint32_t tree)
 {
@@ -193,9 +198,25 @@ struct fm_compile {
     struct fm_pattern **pattern;
     size_t patterns, pattern_cap;
     struct fm_link_rows *link_rows[FM_VIA_ANY + 1];
+    struct fm_categories *categories;  /* NULL: nothing has asked for them */
 };
 
 void fm_compile_release(struct fm_compile *c);
+/* The pattern lives as long as the compile; false: no memory, it is freed. */
+bool fm_compile_keep(struct fm_compile *c, struct fm_pattern *pattern);
+
+/* category.c, classify.c: the attribute `category`. An attribute's name for c: loads the
+ * dictionaries when it is that one (what is wrong with them is logged). */
+bool fm_attr_resolve(struct fm_compile *c, const char *name, size_t n, enum fm_attr *attr);
+bool fm_category_known(const struct fm_compile *c, const char *name, size_t n);
+const char *const *fm_category_names(const struct fm_compile *c, size_t *n);
+/* Bit k: the frame is in the k-th category of fm_category_names(). Bit 63 is set always. */
+uint64_t fm_category_mask(struct fm_compile *c, const struct fm_view *v, uint32_t frame);
+uint64_t fm_category_row(struct fm_compile *c, const struct fm_frame_row *row, fm_str label,
+                         fm_str dso);
+/* The categories of a mask joined by ','; FM_NONE: none (or no memory: c->arena->oom). One name. */
+fm_str fm_category_list(struct fm_compile *c, uint64_t mask);
+fm_str fm_category_name(struct fm_compile *c, unsigned bit);
 
 enum fm_scope { FM_SCOPE_ROWS, FM_SCOPE_FRAMES, FM_SCOPE_TABLE };
 

@@ -60,22 +60,6 @@ bool fm_pred_always(const struct fm_pred *p)
 
 /* ------------------------------------------------------------------- tests */
 
-static bool keep_pattern(struct fm_compile *c, struct fm_pattern *pattern)
-{
-    if (c->patterns == c->pattern_cap) {
-        size_t cap = c->pattern_cap == 0 ? 16 : 2 * c->pattern_cap;
-        struct fm_pattern **list = fm_arena_alloc(c->arena, cap * sizeof *list);
-        if (list == NULL)
-            return false;
-        if (c->patterns > 0)
-            memcpy(list, c->pattern, c->patterns * sizeof *list);
-        c->pattern = list;
-        c->pattern_cap = cap;
-    }
-    c->pattern[c->patterns++] = pattern;
-    return true;
-}
-
 /* Logs at a place within the scalar as written; at the scalar when it was substituted. */
 static void complain_at(struct fm_compile *c, const struct fm_scalar *s, size_t at,
                         const char *message)
@@ -85,6 +69,34 @@ static void complain_at(struct fm_compile *c, const struct fm_scalar *s, size_t 
                          s->at, FM_MIN(at, s->n), 1, "%s", message);
     else
         fm_yaml_error(fm_yaml_as(c->log, FM_YAML_REGEX), s->at, "%s", message);
+}
+
+static bool is_category(const struct fm_operand *o)
+{
+    return (o->place == FM_AT_FRAME || o->place == FM_AT_LEAF || o->place == FM_AT_ROOT)
+           && o->id == FM_ATTR_CATEGORY;
+}
+
+/* A category by its name is one of some dictionary. */
+static bool category_is_known(struct fm_compile *c, const struct fm_scalar *s,
+                              const struct fm_pattern *pattern)
+{
+    const char *const *list, *near, *all = "";
+    size_t n;
+
+    if (fm_pattern_form(pattern) != FM_PATTERN_EXACT || fm_category_known(c, s->text, s->n))
+        return true;
+    list = fm_category_names(c, &n);
+    if (n == 0)
+        return false;              /* the dictionaries have been complained about */
+    near = fm_text_nearest(s->text, list, n);
+    fm_yaml_error(fm_yaml_as(c->log, FM_YAML_UNKNOWN), s->at, "unknown category '%s'%s%s%s",
+                  s->text, near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    for (size_t i = 0; i < n && all != NULL; i++)
+        all = fm_arena_printf(c->arena, "%s %s", all, list[i]);
+    if (all != NULL)
+        fm_yaml_note(c->log, "categories are:%s", all);
+    return false;
 }
 
 static struct fm_pred *text_test(struct fm_compile *c, struct fm_operand *o,
@@ -103,17 +115,17 @@ static struct fm_pred *text_test(struct fm_compile *c, struct fm_operand *o,
             complain_at(c, s, err.column > 0 ? err.column - 1 : 0, err.message);
         return NULL;
     }
-    if (!keep_pattern(c, pattern)) {
-        fm_pattern_free(pattern);
+    if (!fm_compile_keep(c, pattern))
         return NULL;
-    }
+    if (is_category(o) && !category_is_known(c, s, pattern))
+        return NULL;
     p = make(c, FM_PRED_TEST, 0);
     if (p == NULL)
         return NULL;
     p->operand = o;
     p->test.kind = FM_TEST_TEXT;
     p->test.pattern = pattern;
-    p->test.list = o->place == FM_AT_COLUMN && o->id == FM_COL_CATEGORY;
+    p->test.list = (o->place == FM_AT_COLUMN && o->id == FM_COL_CATEGORY) || is_category(o);
     p->test.base = (o->place == FM_AT_FRAME || o->place == FM_AT_LEAF || o->place == FM_AT_ROOT)
                    && (o->id == FM_ATTR_MODULE || o->id == FM_ATTR_FILE);
     return p;
@@ -450,8 +462,8 @@ static void unknown_column(struct fm_compile *c, const struct fm_yaml_pair *pair
     if (scope == FM_SCOPE_ROWS && c->store != NULL && near == NULL)
         fm_yaml_note(c->log, "labels are there only when the import kept them (--keep)");
     else if (scope == FM_SCOPE_FRAMES)
-        fm_yaml_note(c->log, "frames have: function module file line address kind raw; a name with "
-                             "', ' or ': ' must be quoted");
+        fm_yaml_note(c->log, "frames have: function module file line address kind raw category; a "
+                             "name with ', ' or ': ' must be quoted");
 }
 
 static struct fm_pred *pair_of(struct fm_compile *c, const struct fm_yaml_pair *pair,

@@ -7,6 +7,7 @@
  *   source.c filter.c       the rows a pipe starts from; the command line's filters    (plan.h)
  *   operand.c predicate.c   names and predicates -> struct fm_operand, struct fm_pred  (pred.h)
  *   from.c                  views: spans, counters, instants as rows                   (plan.h)
+ *   category.c classify.c   categories of frames out of dictionaries             (category.h)
  *   view.c rows.c           verdicts per frame, node and dictionary entry; rows        (pred.h)
  *   editcompile.c stackedit.c reframe.c weave.c   edits of stacks: node -> node remaps (edit.h)
  *   stacks.c                new stacks for a selection; pseudo frames                  (stacks.h)
@@ -27,6 +28,10 @@
  * in the order given, then stack edits. FM_CONFIG for an unknown filter, column or pattern. */
 enum fm_status fm_query_filter(struct fm_ctx *ctx, struct fm_selection *sel,
                                const struct fm_select_options *options, struct fm_error *err);
+
+/* category.c: validates a dictionary of categories; the report goes to out. */
+enum fm_status fm_categories_check(struct fm_ctx *ctx, const char *path, struct fm_out *out,
+                                   struct fm_error *err);
 
 /* Validates a query file without running it; the report goes to out. */
 enum fm_status fm_query_check(struct fm_ctx *ctx, const char *path, struct fm_out *out,

@@ -2,7 +2,8 @@
  * reframe.c - edits that make other frames of the frames and leave the stacks as deep as they are:
  * level and rename. Each distinct frame is looked at once.
  *
- *     level    frame -> its function, file, line, address or module; frames that agree are one
+ *     level    frame -> its function, file, line, address, module or categories; frames that agree
+ *              are one
  *     rename   function -> another text
  *                /regex/   every match in the name becomes the text, with \1 … of the match
  *                others    the whole name does; \0 is the name
@@ -10,6 +11,7 @@
  * The name of a JavaScript function shows its place (store/name.h). A frame whose name is made here
  * has no place of its own any more, or it would be shown twice.
  */
+#include "query/category.h"
 #include "query/edit.h"
 
 #include "util/map.h"
@@ -26,6 +28,18 @@ static void put_nodes(struct fm_restack *b, const uint32_t *frame)
 
 /* ------------------------------------------------------------------- level */
 
+/* Its categories, or [other]; pseudo frames stay what they are. */
+static fm_str category_label(struct fm_restack *b, uint32_t f)
+{
+    uint64_t mask;
+
+    if (fm_view_frame(b->v, f)->kind == FM_FRAME_SYNTHETIC)
+        return b->v->label[f];
+    mask = fm_category_mask(b->c, b->v, f);
+    return (mask & ~FM_CATEGORY_KNOWN) != 0 ? fm_category_list(b->c, mask)
+                                            : fm_store_str_add(b->v->store, "[other]", 7);
+}
+
 /* The text of frame f at a level; FM_NONE: no memory. */
 static fm_str level_label(struct fm_restack *b, uint32_t f, struct fm_out *out)
 {
@@ -34,6 +48,8 @@ static fm_str level_label(struct fm_restack *b, uint32_t f, struct fm_out *out)
 
     out->n = 0;
     switch (b->edit->level) {
+    case FM_LEVEL_CATEGORY:
+        return category_label(b, f);
     case FM_LEVEL_FILE:
         return row->file != 0 ? row->file : v->label[f];
     case FM_LEVEL_MODULE:
@@ -69,6 +85,8 @@ static uint32_t level_row(struct fm_restack *b, uint32_t f, fm_str label)
     struct fm_frame_row row = *fm_view_frame(b->v, f);
     enum fm_edit_level level = b->edit->level;
 
+    if (level == FM_LEVEL_CATEGORY)
+        row = (struct fm_frame_row){ .module = FM_NONE, .kind = FM_FRAME_SYNTHETIC };
     row.function = label;
     row.caller = false;
     if (level != FM_LEVEL_ADDRESS) {
@@ -97,16 +115,20 @@ bool fm_edit_level(struct fm_restack *b)
     fm_map_init(&map, b->mem);
     for (size_t f = 0; f < v->frames && !b->oom; f++) {
         const struct fm_frame_row *row = fm_view_frame(v, (uint32_t)f);
-        fm_str label = level_label(b, (uint32_t)f, &out);
-        uint64_t *place, *slot = NULL;
+        fm_str label = level_label(b, (uint32_t)f, &out), dso = v->dso[f];
+        uint64_t *place, *slot = NULL, kind = (uint64_t)row->kind << 1 | row->inlined;
         bool fresh;
+        if (b->edit->level == FM_LEVEL_CATEGORY) {
+            dso = FM_NONE;
+            kind = 0;
+        }
         /* (label, module) -> number, then (number, kind, inlined) -> new frame: exact keys */
         place = label == FM_NONE
-                    ? NULL : fm_map_put(&pair, (uint64_t)label << 32 | v->dso[f], &fresh);
+                    ? NULL : fm_map_put(&pair, (uint64_t)label << 32 | dso, &fresh);
         if (place != NULL && fresh)
             *place = pair.n;
         if (place != NULL)
-            slot = fm_map_put(&map, *place << 9 | (uint64_t)row->kind << 1 | row->inlined, &fresh);
+            slot = fm_map_put(&map, *place << 9 | kind, &fresh);
         if (slot == NULL) {
             b->oom = true;
             break;

@@ -500,7 +500,7 @@ bool fm_reader_lane(const struct fm_reader *r, const struct fm_operand *o, uint3
             return false;
         if (o->place == FM_AT_ROOT)
             node = r->v->top[node];
-        return fm_view_attr(r->v, r->v->node[node].frame, (enum fm_attr)o->id, lane);
+        return fm_view_attr(r->c, r->v, r->v->node[node].frame, (enum fm_attr)o->id, lane);
     case FM_AT_NODE:
         node = fm_reader_node(r, place);
         *lane = node != FM_NONE && o->pred->bit[node];

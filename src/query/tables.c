@@ -266,8 +266,8 @@ static void sum_frames(const struct fm_view *v, struct sums *node, struct sums *
     }
 }
 
-static bool frame_row(struct fm_table *t, const struct fm_view *v, uint32_t frame,
-                      const struct sums *sums)
+static bool frame_row(struct fm_compile *c, struct fm_table *t, const struct fm_view *v,
+                      uint32_t frame, const struct sums *sums)
 {
     static const enum fm_attr attr[] = { FM_ATTR_FUNCTION, FM_ATTR_MODULE, FM_ATTR_FILE,
                                          FM_ATTR_LINE, FM_ATTR_ADDRESS, FM_ATTR_KIND,
@@ -278,7 +278,7 @@ static bool frame_row(struct fm_table *t, const struct fm_view *v, uint32_t fram
     if (row == FM_NONE)
         return false;
     for (size_t i = 0; i < FM_COUNT(attr); i++) {
-        if (!fm_view_attr(v, frame, attr[i], &lane))
+        if (!fm_view_attr(c, v, frame, attr[i], &lane))
             continue;
         if (frame_column[i].type == FM_CELL_TEXT)
             fm_table_id(t, row, i, (uint32_t)lane);
@@ -304,7 +304,7 @@ static enum fm_status fill_frames(struct fm_flow *flow, struct fm_table *t, stru
     if (status == FM_OK)
         sum_frames(v, node, frame);
     for (size_t f = 0; status == FM_OK && f < v->frames; f++) {
-        if (frame[f].rows > 0 && !frame_row(t, v, (uint32_t)f, &frame[f]))
+        if (frame[f].rows > 0 && !frame_row(flow->c, t, v, (uint32_t)f, &frame[f]))
             status = FM_NOMEM;
     }
     fm_mem_free(t->mem, node, node == NULL ? 0 : v->nodes * sizeof *node);

@@ -61,6 +61,22 @@ static uint32_t add(struct fm_trie *t, uint32_t parent, uint32_t key)
     return n;
 }
 
+uint32_t fm_trie_find(const struct fm_trie *t, uint32_t parent, uint32_t key)
+{
+    const uint64_t *slot;
+
+    fm_assert(parent < t->n);
+    if (t->node[parent].kids > FM_TRIE_CHAIN) {
+        slot = fm_map_find(&t->map, edge(parent, key));
+        return slot != NULL ? (uint32_t)*slot : UINT32_MAX;
+    }
+    for (uint32_t c = t->node[parent].first; c != 0; c = t->node[c].next) {
+        if (t->node[c].key == key)
+            return c;
+    }
+    return UINT32_MAX;
+}
+
 uint32_t fm_trie_child(struct fm_trie *t, uint32_t parent, uint32_t key)
 {
     uint64_t *slot;

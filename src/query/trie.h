@@ -30,5 +30,7 @@ bool fm_trie_init(struct fm_trie *t, struct fm_mem *mem);   /* false: no memory 
 void fm_trie_release(struct fm_trie *t);                    /* also of a zeroed one */
 /* The child, made when it is new; UINT32_MAX: no memory. */
 uint32_t fm_trie_child(struct fm_trie *t, uint32_t parent, uint32_t key);
+/* The child; UINT32_MAX: there is none. */
+uint32_t fm_trie_find(const struct fm_trie *t, uint32_t parent, uint32_t key);
 
 #endif

@@ -15,7 +15,7 @@
 #include "util/error.h"
 
 static const char *const attr_name[FM_ATTRS] = {
-    "function", "module", "file", "line", "address", "kind", "raw"
+    "function", "module", "file", "line", "address", "kind", "raw", "category"
 };
 
 bool fm_attr_find(const char *name, size_t n, enum fm_attr *attr)
@@ -85,7 +85,8 @@ enum fm_status fm_view_init(struct fm_view *v, const struct fm_selection *sel,
     }
     v->label = fm_arena_alloc(arena, (v->frames + 1) * sizeof *v->label);
     v->dso = fm_arena_alloc(arena, (v->frames + 1) * sizeof *v->dso);
-    if (v->label == NULL || v->dso == NULL || !label_frames(v))
+    v->category = fm_arena_alloc(arena, sizeof *v->category);
+    if (v->label == NULL || v->dso == NULL || v->category == NULL || !label_frames(v))
         return fm_error_nomem(err);
     for (int k = 0; k <= FM_FRAME_C1; k++) {
         const char *text = fm_frame_kind_text((enum fm_frame_kind)k);
@@ -96,7 +97,8 @@ enum fm_status fm_view_init(struct fm_view *v, const struct fm_selection *sel,
     return FM_OK;
 }
 
-bool fm_view_attr(const struct fm_view *v, uint32_t frame, enum fm_attr attr, uint64_t *lane)
+bool fm_view_attr(struct fm_compile *c, const struct fm_view *v, uint32_t frame,
+                  enum fm_attr attr, uint64_t *lane)
 {
     const struct fm_frame_row *row = fm_view_frame(v, frame);
 
@@ -119,6 +121,9 @@ bool fm_view_attr(const struct fm_view *v, uint32_t frame, enum fm_attr attr, ui
     case FM_ATTR_KIND:
         *lane = v->kind[row->kind];
         return true;
+    case FM_ATTR_CATEGORY:
+        *lane = fm_category_list(c, fm_category_mask(c, v, frame));
+        return *lane != FM_NONE;
     default:
         *lane = row->raw != 0 ? row->raw : row->function;
         return *lane != 0;
@@ -160,7 +165,7 @@ uint8_t fm_pred_frame(struct fm_compile *c, struct fm_pred *p, const struct fm_v
         return (uint8_t)(FM_YES - fm_pred_frame(c, p->arg[0], v, frame));
     case FM_PRED_TEST:
         fm_assert(p->operand->place == FM_AT_FRAME);
-        if (!fm_view_attr(v, frame, (enum fm_attr)p->operand->id, &lane))
+        if (!fm_view_attr(c, v, frame, (enum fm_attr)p->operand->id, &lane))
             return FM_NULLISH;
         return fm_pred_lane(c, p, v, lane);
     default:

@@ -126,16 +126,16 @@ static const struct {
       "[FM102]\n"
       "    4 |   - where: {stack: {has: {functoin: x}}}\n"
       "      |                           ^~~~~~~~\n"
-      "note: frames have: function module file line address kind raw; a name with ', ' or ': ' "
-      "must be quoted\n" },
+      "note: frames have: function module file line address kind raw category; a name with ', ' "
+      "or ': ' must be quoted\n" },
     { H "steps:\n"
         "  - where: {stack: {has: {function: foo(int, char*)}}}\n"
         "  - group: {by: [any.function], measures: [self]}\n",
       "q.yaml:4:46: error: unknown frame attribute 'char*)' [FM102]\n"
       "    4 |   - where: {stack: {has: {function: foo(int, char*)}}}\n"
       "      |                                              ^~~~~~\n"
-      "note: frames have: function module file line address kind raw; a name with ', ' or ': ' "
-      "must be quoted\n" },
+      "note: frames have: function module file line address kind raw category; a name with ', ' "
+      "or ': ' must be quoted\n" },
     { H "steps:\n"
         "  - where: {stack: {hass: x}}\n"
         "  - group: {by: [any.function], measures: [self]}\n",
@@ -251,7 +251,7 @@ static const struct {
       "q.yaml:4:18: error: unknown frame attribute 'functon' (did you mean 'function'?) [FM102]\n"
       "    4 |   - group: {by: [any.functon], measures: [self]}\n"
       "      |                  ^~~~~~~~~~~\n"
-      "note: frame attributes are: function module file line address kind raw\n" },
+      "note: frame attributes are: function module file line address kind raw category\n" },
     { H "steps:\n"
         "  - group: {by: [any.function], measures: [self]}\n"
         "  - sort: [-slef]\n",
@@ -417,8 +417,8 @@ static const struct {
       "      |                  ^~~~\n"
       "note: columns are: ts dur event weight count value thread cpu name category comm pid tid "
       "process container source command leaf.function leaf.module leaf.file leaf.line "
-      "leaf.address leaf.kind leaf.raw root.function root.module root.file root.line "
-      "root.address root.kind root.raw class\n"
+      "leaf.address leaf.kind leaf.raw leaf.category root.function root.module root.file "
+      "root.line root.address root.kind root.raw root.category class\n"
       "note: frame keys are path, any.function, leaf.module, root.file ...\n" },
     { H "steps:\n"
         "  - group: {by: [waker.thred], measures: [self]}\n",
