@@ -93,9 +93,6 @@ static bool in_place(struct fm_pipe *pipe, const struct fm_step *step)
         fm_yaml_error_key(fm_yaml_as(log, FM_YAML_PLACE), step->at,
                           "'from: %s' is a table: it has no rows for '%s'",
                           fm_from_text(pipe->c.from), name);
-    else if (strcmp(name, "group") == 0)
-        fm_yaml_error_key(fm_yaml_as(log, FM_YAML_PLACE), step->at,
-                          "'group' of a group result is not part of this version");
     else
         fm_yaml_error_key(fm_yaml_as(log, FM_YAML_PLACE), step->at,
                           "a %s result has no %s; '%s' must come before '%s' at %u:%u",

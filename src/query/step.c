@@ -156,6 +156,7 @@ static const struct fm_step_type type[] = {
     { "weigh", ROWS, SAME, fm_weigh_compile, fm_weigh_run },
     { "stack", ROWS, SAME, compile_stack, run_stack },
     { "group", ROWS, TABLE, compile_group, run_group },
+    { "group", TABLE, TABLE, fm_regroup_compile, fm_regroup_run },
     { "tree", ROWS, TABLE, fm_tree_compile, fm_tree_run },
     { "pivot", TABLE, TABLE, fm_pivot_compile, fm_pivot_run },
     { "join", TABLE, TABLE, fm_join_compile, fm_join_run },

@@ -114,12 +114,6 @@ static const struct {
       "    4 |   - sort: self\n"
       "      |     ^~~~\n" },
     { H "steps:\n"
-        "  - group: {by: [any.function], measures: [self]}\n"
-        "  - group: {by: [any.function], measures: [self]}\n",
-      "q.yaml:5:5: error: 'group' of a group result is not part of this version [FM109]\n"
-      "    5 |   - group: {by: [any.function], measures: [self]}\n"
-      "      |     ^~~~~\n" },
-    { H "steps:\n"
         "  - where: {stack: {has: {functoin: x}}}\n"
         "  - group: {by: [any.function], measures: [self]}\n",
       "q.yaml:4:27: error: unknown frame attribute 'functoin' (did you mean 'function'?) "

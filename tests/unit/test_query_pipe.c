@@ -272,6 +272,59 @@ START_TEST(select_picks_names_and_makes_columns)
 }
 END_TEST
 
+#define FUNCTIONS \
+    "steps:\n" \
+    "  - group: {by: [any.function, any.module], measures: [self, total]}\n" \
+    "  - sort: -self\n"
+
+START_TEST(a_table_is_grouped_again)
+{
+    /* self, total: c libx 20 20, a app 15 35, main app 1 36, b libx 0 25 */
+    expect(FUNCTIONS
+           "  - group:\n"
+           "      by: [any.module]\n"
+           "      measures:\n"
+           "        n: count()\n"
+           "        self: self\n"
+           "        most: max(self)\n"
+           "        top: first(function)\n"
+           "        low: last(function)\n"
+           "        avg: avg(self)\n"
+           "        sd: stddev(self)\n"
+           "        p50: p50(self)\n"
+           "        odd: sum(total - self)\n"
+           "        part: share(sum(self))\n"
+           "        ratio: most / self\n",
+           "module,n,self (ns),most (ns),top,low,avg (ns),sd (ns),p50 (ns),odd (ns),part,ratio\n"
+           "app,2,16,15,a,main,8,7,1,55,0.4444444444444444,0.9375\n"
+           "libx,2,20,20,c,b,10,10,0,25,0.5555555555555556,1\n");
+    expect(FUNCTIONS
+           "  - group: {by: [{big: self > 10}], measures: [count(), distinct(module),"
+           " {w: sum(self)}]}\n",
+           "big,count(),distinct(module),w (ns)\nfalse,2,2,1\ntrue,2,2,35\n");
+    /* nothing is nobody's minimum, and nulls are a group */
+    expect("steps:\n"
+           "  - group: {by: [any.function], measures: [self]}\n"
+           "  - compute: {x: self if self > 10}\n"
+           "  - group: {by: [x], measures: [{n: count()}, {of: count(x)}, {min: min(x)}]}\n",
+           "x (ns),n,of,min (ns)\n15,1,1,15\n20,1,1,20\n,2,0,\n");
+    expect("steps:\n"
+           "  - group: {by: [path], measures: [self]}\n"
+           "  - group: {by: [path], measures: [self]}\n"
+           "  - sort: -self\n  - limit: 1\n", "path,self (ns)\nmain;a;b;c,20\n");
+    refuse(FUNCTIONS "  - group: {by: [module], measures: [total]}\n",
+           "'total' cannot be summed: say how, such as max(x) [FM107]");
+    refuse(FUNCTIONS "  - group: {by: [modul], measures: [self]}\n",
+           "unknown column 'modul' (did you mean 'module'?)");
+    refuse(FUNCTIONS "  - group: {by: [module], measures: [sum(slef)]}\n",
+           "unknown name 'slef' (did you mean 'self'?)");
+    refuse(FUNCTIONS "  - group: {by: [module], measures: [sum(max(self))]}\n",
+           "'max' cannot stand inside another aggregate");
+    refuse(FUNCTIONS "  - group: {by: [module, module], measures: [self]}\n",
+           "key 'module' is there twice [FM103]");
+}
+END_TEST
+
 /* ------------------------------------------------------- inputs, and used queries */
 
 static const char other_lines[] =
@@ -391,6 +444,7 @@ int main(void)
     tcase_add_test(tcase, the_step_that_leaves_no_rows_is_told);
     tcase_add_test(tcase, a_sort_key_may_be_an_expression);
     tcase_add_test(tcase, select_picks_names_and_makes_columns);
+    tcase_add_test(tcase, a_table_is_grouped_again);
     tcase_add_test(tcase, several_inputs_have_names);
     tcase_add_test(tcase, a_query_uses_another_with_parameters);
     tcase_add_test(tcase, inputs_are_passed_on);
