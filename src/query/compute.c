@@ -7,8 +7,8 @@
  *         message: "${function} grew to ${growth:%}, ${self:auto}"
  *         min_rows: 1
  *
- * In messages ${…} is an expression over the row and the parameters; ":%" prints it as a
- * percentage, ":auto" scales it by its unit. A gate fails when any row does, or when there are
+ * In messages ${…} is an expression over the row and the parameters, or the name of one; ":%"
+ * prints it as a percentage, ":auto" scales it by its unit. A gate fails when any row does, or when there are
  * fewer rows than min_rows.
  */
 #include "query/table.h"
@@ -156,7 +156,13 @@ static bool add_expression(struct fm_compile *c, struct piece ***link,
         piece->form = 'a';
         s.n -= 5;
     }
-    piece->expr = fm_compile_expr(c, FM_SCOPE_TABLE, &s);
+    /* ${max} of a parameter, as elsewhere; in expressions it is $max */
+    if (c->q != NULL && fm_schema_find(c->schema, s.text, s.n) == FM_NONE
+        && fm_param_find(c->q, s.text, s.n) != NULL) {
+        s.text = fm_arena_printf(c->arena, "$%.*s", (int)s.n, s.text);
+        s.n = s.text == NULL ? 0 : s.n + 1;
+    }
+    piece->expr = s.text == NULL ? NULL : fm_compile_expr(c, FM_SCOPE_TABLE, &s);
     return piece->expr != NULL;
 }
 
@@ -194,6 +200,21 @@ static bool compile_message(struct fm_compile *c, struct fm_check *check,
     return from >= n || add_piece(c, &link, s + from, n - from) != NULL;
 }
 
+static bool compile_min(struct fm_compile *c, const struct fm_yaml_node *node,
+                        struct fm_check *check)
+{
+    struct fm_scalar s = { .at = node };
+
+    if (node->type == FM_YAML_SCALAR) {
+        if (!fm_scalar_get(c->q, c->arena, c->log, node, &s))
+            return false;
+        if (s.unknown || fm_text_u64(s.text, s.n, &check->min_rows))
+            return true;
+    }
+    fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), node, "'min_rows' is a number of rows");
+    return false;
+}
+
 static struct fm_check *compile_one(struct fm_compile *c, const struct fm_yaml_node *node)
 {
     static const char *const known[] = { "fail_if", "warn_if", "message", "min_rows" };
@@ -217,11 +238,8 @@ static struct fm_check *compile_one(struct fm_compile *c, const struct fm_yaml_n
     }
     if (!fm_yaml_known(c->log, node, known, FM_COUNT(known), "key"))
         return NULL;
-    if (min != NULL && (min->type != FM_YAML_SCALAR
-                        || !fm_text_u64(min->text, min->n, &check->min_rows))) {
-        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), min, "'min_rows' is a number of rows");
+    if (min != NULL && !compile_min(c, min, check))
         return NULL;
-    }
     if (!fm_scalar_get(c->q, c->arena, c->log, check->at, &s))
         return NULL;
     check->expr = fm_compile_expr(c, FM_SCOPE_TABLE, &s);
@@ -247,9 +265,27 @@ struct fm_check *fm_check_compile(struct fm_compile *c, const struct fm_yaml_nod
     return ok ? first : NULL;
 }
 
+/* 3.42, 0.5: what people read in a sentence; tiny ones in full. */
+static void write_number(double f, struct fm_out *out)
+{
+    size_t from = out->n;
+
+    if (f != 0 && f > -0.001 && f < 0.001) {
+        fm_out_f64(out, f);
+        return;
+    }
+    fm_out_fixed(out, f, 3);
+    while (out->n > from && out->buf[out->n - 1] == '0')
+        out->n--;
+    if (out->n > from && out->buf[out->n - 1] == '.')
+        out->n--;
+}
+
 static void write_value(const struct piece *piece, const struct fm_value *value,
                         struct fm_out *out)
 {
+    const char *unit = piece->form == 'a' ? piece->expr->unit : "";
+
     if (piece->form == '%' && fm_value_is_number(value)) {
         fm_out_fixed(out, fm_value_as_f64(value) * 100, 2);
         fm_out_char(out, '%');
@@ -266,12 +302,48 @@ static void write_value(const struct piece *piece, const struct fm_value *value,
         fm_out_bytes(out, value->text.s, value->text.n);
         break;
     case FM_F64:
-        fm_out_f64(out, value->f);
+        if (unit != NULL && *unit != '\0')
+            fm_quantity_write(value->f, unit, out);
+        else
+            write_number(value->f, out);
         break;
     default:
         fm_figure_write(value->type == FM_I64 ? (fm_i128)value->i : (fm_i128)value->u,
-                        piece->form == 'a' ? piece->expr->unit : "", out);
+                        unit == NULL ? "" : unit, out);
         break;
+    }
+}
+
+/* Paths are no values of expressions: they are written as they are printed. */
+static bool write_path(const struct fm_compile *c, const struct piece *piece, const struct at *at,
+                       struct fm_out *out)
+{
+    const struct fm_operand *o = piece->expr->op == FM_EXPR_REF ? c->operand[piece->expr->ref]
+                                                                : NULL;
+    const char *text;
+
+    if (o == NULL || o->place != FM_AT_TABLE
+        || at->t->schema->column[o->id].type != FM_CELL_PATH
+        || fm_table_is_null(at->t, at->row, o->id))
+        return false;
+    text = fm_cell_text(c->arena, at->t, at->row, o->id);
+    fm_out_text(out, text == NULL ? "" : text);
+    return true;
+}
+
+/* "function malloc, module libc.so": the row by its keys. */
+static void write_keys(const struct fm_compile *c, const struct at *at, struct fm_out *out)
+{
+    const struct fm_schema *schema = at->t->schema;
+    const char *text, *comma = "";
+
+    for (size_t k = 0; k < schema->n; k++) {
+        if (!schema->column[k].key)
+            continue;
+        text = fm_cell_text(c->arena, at->t, at->row, k);
+        fm_out_printf(out, "%s%s %s", comma, schema->column[k].name,
+                      text == NULL || *text == '\0' ? "-" : text);
+        comma = ", ";
     }
 }
 
@@ -285,11 +357,15 @@ static void tell(struct fm_compile *c, const struct fm_check *check, struct at *
             fm_out_bytes(out, p->text, p->n);
             continue;
         }
+        if (write_path(c, p, at, out))
+            continue;
         value = fm_expr_eval(p->expr, get, at);
         write_value(p, &value, out);
     }
-    if (check->message == NULL)
-        fm_out_printf(out, "'%s' holds for a row", check->at->text);
+    if (check->message == NULL) {
+        fm_out_printf(out, "'%s' holds for ", check->at->text);
+        write_keys(c, at, out);
+    }
     if (check->fail)
         fm_yaml_error(c->log, check->at, "check failed: %.*s", (int)FM_MIN(out->n, (size_t)400),
                       out->buf);

@@ -323,6 +323,8 @@ enum fm_status fm_result_add(struct fm_result *result, const struct fm_query *q,
                              struct fm_error *err);
 /* One figure for people: "12.3 ms", "4.0 KiB", "17". */
 void fm_figure_write(fm_i128 v, const char *unit, struct fm_out *out);
+/* The same of a number that is none of whole units: "1.500 us". */
+void fm_quantity_write(double v, const char *unit, struct fm_out *out);
 void fm_cell_write(const struct fm_result_table *t, const struct fm_cell *cell,
                    struct fm_out *out);
 

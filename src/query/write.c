@@ -308,6 +308,14 @@ void fm_figure_write(fm_i128 v, const char *unit, struct fm_out *out)
     fm_out_printf(out, "%s%s", scale.unit[0] != '\0' ? " " : "", scale.unit);
 }
 
+void fm_quantity_write(double v, const char *unit, struct fm_out *out)
+{
+    struct scale scale = scale_for(unit, v < 0 ? -v : v, false);
+
+    fm_out_fixed(out, v / scale.by, scale.digits);
+    fm_out_printf(out, "%s%s", scale.unit[0] != '\0' ? " " : "", scale.unit);
+}
+
 /* "total_share: of selected = 1.5 s": the base of a share, once for all columns that have it. */
 static void write_base(const struct fm_result_table *t, const char *of, struct fm_out *out)
 {

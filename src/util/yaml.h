@@ -6,7 +6,7 @@
  * nodes), more than 64 levels, more than 1 MiB of text, bytes that are not UTF-8, and anything that
  * libyaml refuses. Marks are 1-based, in characters, and kept for every key and value.
  *
- * Errors are collected (up to 20) in a struct fm_yaml_log and printed like compilers do:
+ * Errors and warnings are collected (up to 20 each) in a struct fm_yaml_log and printed like compilers do:
  *
  *     FILE:12:5: error: unknown step 'agregate' (did you mean 'group'?) [FM102]
  *        12 |   - agregate: {by: [function]}
@@ -83,6 +83,9 @@ struct fm_yaml_log {
     size_t text_n, text_cap;
     enum fm_yaml_class class;       /* of the next message: see fm_yaml_as() */
     unsigned errors, warnings;
+    bool silent;                    /* the last message was one too many */
+    const char *line_text;          /* what the last message showed: not shown again at once */
+    size_t line_at;
 };
 
 void fm_yaml_log_init(struct fm_yaml_log *log, struct fm_arena *arena);

@@ -321,11 +321,16 @@ static void message(struct fm_yaml_log *log, bool error, const struct place *pla
     if (error && log->errors++ == 0)
         fm_error_line(&log->first, FM_CONFIG, name, place->line, place->column, "%s", text);
     log->warnings += !error;
-    if (log->errors > FM_YAML_ERRORS || log->warnings > FM_YAML_ERRORS) {
-        if (log->errors == FM_YAML_ERRORS + 1 && error)
-            put_text(log, "note: more errors follow\n");
+    unsigned met = error ? log->errors : log->warnings;
+    log->silent = met > FM_YAML_ERRORS;
+    if (log->silent) {
+        if (met == FM_YAML_ERRORS + 1)
+            put_text(log, error ? "note: more errors follow\n" : "note: more warnings follow\n");
         return;
     }
+    bool again = place->line_text == log->line_text && place->at == log->line_at;
+    log->line_text = place->line_text;
+    log->line_at = place->at;
     put_text(log, name);
     if (place->line)
         snprintf(head, sizeof head, ":%u:%u: ", place->line, place->column);
@@ -336,7 +341,7 @@ static void message(struct fm_yaml_log *log, bool error, const struct place *pla
     put_text(log, text);
     snprintf(head, sizeof head, " [FM%u]\n", (unsigned)class);
     put_text(log, head);
-    if (place->line_text)
+    if (place->line_text && !again)
         put_excerpt(log, place);
 }
 
@@ -424,7 +429,7 @@ void fm_yaml_error_text(struct fm_yaml_log *log, const struct fm_yaml_node *at, 
 
 void fm_yaml_note(struct fm_yaml_log *log, const char *fmt, ...)
 {
-    if (log->errors > FM_YAML_ERRORS || log->warnings > FM_YAML_ERRORS)
+    if (log->silent)
         return;
     char text[MESSAGE + 64];
     va_list ap;
@@ -440,7 +445,7 @@ void fm_yaml_log_add(struct fm_yaml_log *log, const struct fm_yaml_log *from)
 {
     if (log->errors == 0)
         log->first = from->first;
-    if (log->errors <= FM_YAML_ERRORS && log->warnings <= FM_YAML_ERRORS)
+    if (log->errors <= FM_YAML_ERRORS)
         put_text(log, from->text);
     log->errors += from->errors;
     log->warnings += from->warnings;

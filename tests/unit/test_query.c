@@ -298,9 +298,7 @@ START_TEST(gates)
                      "    8 |       - fail_if: self >= 10\n"
                      "      |                  ^~~~~~~~~~\n"
                      "q.yaml:8:18: error: check failed: b takes 25 ns, 62.50% 25 $$ [FM100]\n"
-                     "    8 |       - fail_if: self >= 10\n"
-                     "      |                  ^~~~~~~~~~\n"
-                     "q.yaml:10:18: warning: 'total == 36' holds for a row [FM100]\n"
+                     "q.yaml:10:18: warning: 'total == 36' holds for function main [FM100]\n"
                      "   10 |       - warn_if: total == 36\n"
                      "      |                  ^~~~~~~~~~~\n");
     ck_assert_ptr_null(query_run(ctx, store, query_of(CHECK

@@ -764,6 +764,58 @@ START_TEST(a_forced_diff)
 }
 END_TEST
 
+/* ---------------------------------------------------------------- messages */
+
+/* a: 10 + 20 + 5 in 3 rows; the mean of 35 / 3 is 11.667. */
+START_TEST(figures_in_messages)
+{
+    struct fm_store *store = query_store(ctx, lines);
+
+    ck_assert_ptr_nonnull(query_run(ctx, store,
+        "foldmill-query: 1\nname: q\nparams: {most: {type: percent, default: 5%}}\nsteps:\n"
+        "  - where: {event: cpu}\n"
+        "  - group:\n"
+        "      by: [path]\n"
+        "      measures: {t: total, s: total_share, m: avg(weight * 1000), n: max(cpu)}\n"
+        "  - where: t == 20\n"
+        "  - check:\n"
+        "      warn_if: s > $most\n"
+        "      message: \"${path}: ${t} ${t:auto} ${m} ${m / 3:auto} ${s} ${s:%} ${n} ${most:%} "
+        "${$most * 2:%} ${t > 1} $${t}\"\n", NULL, "csv"));
+    ck_assert_msg(strstr(query_messages(),
+                         "warning: main;a;a: 20 20 ns 20000 6.667 us 0.377 37.74% - 5.00% "
+                         "10.00% true ${t} [FM100]") != NULL, "%s", query_messages());
+    fm_store_free(store);
+}
+END_TEST
+
+/* The twenty that are shown of the warnings do not hide why it failed. */
+START_TEST(many_warnings_before_a_failure)
+{
+    struct fm_store *store;
+    const char *at;
+    size_t n = 0;
+
+    used = 0;
+    for (int i = 0; i < 30; i++)
+        put("f%02d %d\n", i, i + 1);
+    store = query_store(ctx, text);
+    ck_assert_ptr_null(query_run(ctx, store,
+                                 query_of("  - group: {by: [leaf.function], measures: [self]}\n"
+                                          "  - check:\n"
+                                          "      - warn_if: self > 0\n"
+                                          "      - fail_if: self == 30\n"), NULL, "csv"));
+    ck_assert_int_eq(query_status(), FM_GATE);
+    for (at = query_messages(); (at = strstr(at, "warning: ")) != NULL; at++)
+        n++;
+    ck_assert_uint_eq(n, 20);
+    ck_assert_ptr_nonnull(strstr(query_messages(), "note: more warnings follow\n"));
+    ck_assert_ptr_nonnull(strstr(query_messages(),
+                                 "error: check failed: 'self == 30' holds for function f29"));
+    fm_store_free(store);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("query_steps");
@@ -799,6 +851,8 @@ static Suite *suite(void)
     tcase_add_test(t, the_head_of_a_diff_tells_its_direction);
     tcase_add_test(t, diffs_that_cannot_be);
     tcase_add_test(t, a_forced_diff);
+    tcase_add_test(t, figures_in_messages);
+    tcase_add_test(t, many_warnings_before_a_failure);
     suite_add_tcase(s, t);
     return s;
 }
