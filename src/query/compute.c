@@ -8,8 +8,8 @@
  *         min_rows: 1
  *
  * In messages ${…} is an expression over the row and the parameters, or the name of one; ":%"
- * prints it as a percentage, ":auto" scales it by its unit. A gate fails when any row does, or when there are
- * fewer rows than min_rows.
+ * prints it as a percentage, ":auto" scales it by its unit. A gate fails when any row does, or when
+ * there are fewer rows than min_rows.
  */
 #include "query/table.h"
 

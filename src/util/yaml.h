@@ -6,7 +6,8 @@
  * nodes), more than 64 levels, more than 1 MiB of text, bytes that are not UTF-8, and anything that
  * libyaml refuses. Marks are 1-based, in characters, and kept for every key and value.
  *
- * Errors and warnings are collected (up to 20 each) in a struct fm_yaml_log and printed like compilers do:
+ * Errors and warnings are collected (up to 20 each) in a struct fm_yaml_log and printed like
+ * compilers do:
  *
  *     FILE:12:5: error: unknown step 'agregate' (did you mean 'group'?) [FM102]
  *        12 |   - agregate: {by: [function]}
