@@ -16,11 +16,6 @@
 
 #define MAX_NESTED 64                /* a let that needs a let that needs … */
 
-/* The language has these too. */
-static const char *const later_step[] = {
-    "union"
-};
-
 /* ---------------------------------------------------------------- the order */
 
 /* "where time stack …": what is there. */
@@ -38,13 +33,6 @@ static void unknown_step(struct fm_compile *c, const struct fm_yaml_pair *pair)
     const char *known[64], *near;
     size_t n = 0;
 
-    for (size_t i = 0; i < FM_COUNT(later_step); i++) {
-        if (strcmp(pair->key, later_step[i]) == 0) {
-            fm_yaml_error_key(fm_yaml_as(c->log, FM_YAML_PLACE), pair,
-                              "step '%s' is not part of this version", pair->key);
-            return;
-        }
-    }
     while (n < FM_COUNT(known) && (known[n] = fm_step_name(n)) != NULL)
         n++;
     near = fm_text_nearest(pair->key, known, n);

@@ -177,7 +177,10 @@ enum fm_status fm_limit_run(struct fm_flow *flow, const struct fm_step *step,
 void *fm_tree_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
 enum fm_status fm_tree_run(struct fm_flow *flow, const struct fm_step *step,
                            struct fm_error *err);
-/* select.c regroup.c: group of a table */
+/* select.c union.c regroup.c: group of a table */
+void *fm_union_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
+enum fm_status fm_union_run(struct fm_flow *flow, const struct fm_step *step,
+                            struct fm_error *err);
 void *fm_regroup_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
 enum fm_status fm_regroup_run(struct fm_flow *flow, const struct fm_step *step,
                               struct fm_error *err);

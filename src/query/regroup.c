@@ -515,7 +515,7 @@ void *fm_regroup_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_s
     ok = x.g->key != NULL && compile_measures(&x, measures, &out) && ok;
     if (!ok)
         return NULL;
-    *schema = out;                   /* its columns are known even when those it was made of are not */
+    *schema = out;                   /* not open, even when the columns it was made of are */
     return x.g;
 }
 

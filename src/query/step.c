@@ -160,6 +160,7 @@ static const struct fm_step_type type[] = {
     { "tree", ROWS, TABLE, fm_tree_compile, fm_tree_run },
     { "pivot", TABLE, TABLE, fm_pivot_compile, fm_pivot_run },
     { "join", TABLE, TABLE, fm_join_compile, fm_join_run },
+    { "union", TABLE, TABLE, fm_union_compile, fm_union_run },
     { "diff", TABLE, TABLE, fm_diff_compile, fm_diff_run },
     { "compute", TABLE, SAME, compile_compute, run_compute },
     { "select", TABLE, SAME, fm_select_compile, fm_select_run },

@@ -64,13 +64,8 @@ static const struct {
       "q.yaml:4:5: error: unknown step 'grop' (did you mean 'group'?) [FM102]\n"
       "    4 |   - grop: {by: [path], measures: [self]}\n"
       "      |     ^~~~\n"
-      "note: steps are: where time within weigh stack group tree pivot join diff compute select "
-      "sort limit check\n" },
-    { H "steps:\n"
-        "  - union: {with: up}\n",
-      "q.yaml:4:5: error: step 'union' is not part of this version [FM109]\n"
-      "    4 |   - union: {with: up}\n"
-      "      |     ^~~~~\n" },
+      "note: steps are: where time within weigh stack group tree pivot join union diff "
+      "compute select sort limit check\n" },
     { H "let: []\n"
         "steps:\n"
         "  - group: {by: [any.function], measures: [self]}\n",

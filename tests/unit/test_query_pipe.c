@@ -381,6 +381,23 @@ START_TEST(a_query_uses_another_with_parameters)
 }
 END_TEST
 
+START_TEST(union_puts_tables_of_two_inputs_together)
+{
+    expect_two("inputs: [base, new]\n"
+               "let:\n"
+               "  b: {from: {table: samples, input: base},\n"
+               "      steps: [group: {by: [path], measures: [self, {n: count()}]}, limit: 2]}\n"
+               "  n: {from: {table: samples, input: new},\n"
+               "      steps: [group: {by: [path, thread], measures: [self]}]}\n"
+               "from: b\nsteps: [union: n, sort: [-self]]\n", NULL,
+               "path,self (ns),n,thread\nmain;a,10,1,\nmain;a,7,,w1\nmain;c,2,,w9\nmain,1,1,\n");
+    refuse("let:\n"
+           "  a: {from: samples, steps: [group: {by: [cpu], measures: [{x: first(name)}]}]}\n"
+           "  b: {from: samples, steps: [group: {by: [cpu], measures: [{x: len(name)}]}]}\n"
+           "from: a\nsteps: [union: c]\n", "unknown let 'c'");
+}
+END_TEST
+
 START_TEST(inputs_are_passed_on)
 {
     expect_two("inputs: [base, new]\n"
@@ -447,6 +464,7 @@ int main(void)
     tcase_add_test(tcase, a_table_is_grouped_again);
     tcase_add_test(tcase, several_inputs_have_names);
     tcase_add_test(tcase, a_query_uses_another_with_parameters);
+    tcase_add_test(tcase, union_puts_tables_of_two_inputs_together);
     tcase_add_test(tcase, inputs_are_passed_on);
     tcase_add_test(tcase, errors_of_inputs_and_uses);
     suite_add_tcase(suite, tcase);
