@@ -460,6 +460,8 @@ enum fm_status fm_query_filter(struct fm_ctx *ctx, struct fm_selection *sel,
     status = fm_view_init(&v, sel, &arena, err);
     if (status == FM_OK)
         status = fm_filters_run(&c, sel, &v, options, &window, err);
+    if (status == FM_OK)
+        status = fm_selection_settle(sel, err);
     fm_compile_release(&c);
     fm_arena_release(&arena);
     return status;

@@ -19,6 +19,7 @@
  */
 #include "query/group.h"
 
+#include "store/fold.h"
 #include "util/error.h"
 
 /* ------------------------------------------------------------------ tuples */
@@ -288,6 +289,31 @@ static void cool(struct fm_grouping *x)
         spill(&x->pair[p], &x->hot[p]);
 }
 
+/* Nothing but the stack and the sums of rows counts: pairs are made of sums by stack. */
+static enum fm_status fold(struct fm_grouping *x, struct fm_error *err)
+{
+    struct fm_fold f;
+    enum fm_status status = fm_fold_init(&f, x->sel, 0, err);
+
+    for (size_t s = 0; s <= f.stacks && status == FM_OK && !x->oom; s++) {
+        struct fm_stack_sums sums;
+        struct fm_pair *p;
+        uint32_t pair;
+        if (fm_fold_empty(&f, s))
+            continue;
+        sums = fm_fold_of(&f, s);
+        pair = node_pair(x, fm_view_node(x->v, s < f.stacks ? x->v->append[s] : 0));
+        if (x->oom)
+            break;
+        p = &x->pair[pair];
+        p->weight += (fm_i128)sums.weight;
+        p->samples = fm_add_sat_u64(p->samples, sums.samples);
+        p->rows += sums.rows;
+    }
+    fm_fold_release(&f);
+    return x->oom ? fm_error_nomem(err) : status;
+}
+
 static enum fm_status scan(struct fm_grouping *x, struct fm_error *err)
 {
     enum fm_status status;
@@ -306,8 +332,12 @@ static enum fm_status scan(struct fm_grouping *x, struct fm_error *err)
     if (!x->row_keys) {
         x->stacks = fm_store_append_nodes(x->v->store);
         x->of_node = fm_arena_alloc(x->c->arena, (x->v->nodes + 1) * sizeof *x->of_node);
+        if (x->of_node == NULL)
+            return fm_error_nomem(err);
+        if (!x->g->scans && fm_reader_folds(x->v, x->sel))
+            return fold(x, err);
         x->of_stack = fm_arena_alloc(x->c->arena, (x->stacks + 1) * sizeof *x->of_stack);
-        if (x->of_node == NULL || x->of_stack == NULL)
+        if (x->of_stack == NULL)
             return fm_error_nomem(err);
     }
     status = fm_reader_start(&x->r, err);

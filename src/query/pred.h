@@ -337,6 +337,8 @@ bool fm_reader_lane(const struct fm_reader *r, const struct fm_operand *o, uint3
                     uint64_t *lane);
 uint32_t fm_reader_node(const struct fm_reader *r, uint32_t place);  /* 0 without a stack */
 uint64_t fm_reader_weight(const struct fm_reader *r, uint32_t place);
+/* Sums by stack (store/fold.h) are the same as those of fm_reader_node() and fm_reader_weight(). */
+bool fm_reader_folds(const struct fm_view *v, const struct fm_selection *sel);
 uint64_t fm_reader_count(const struct fm_reader *r, uint32_t place);
 struct fm_value fm_reader_value(const struct fm_reader *r, const struct fm_operand *o,
                                 uint32_t place);

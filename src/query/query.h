@@ -8,7 +8,7 @@
  *   operand.c predicate.c   names and predicates -> struct fm_operand, struct fm_pred  (pred.h)
  *   from.c                  views: spans, counters, instants as rows                   (plan.h)
  *   category.c classify.c   categories of frames out of dictionaries             (category.h)
- *   view.c rows.c           verdicts per frame, node and dictionary entry; rows        (pred.h)
+ *   view.c rows.c where.c   verdicts per frame, node and dictionary entry; rows        (pred.h)
  *   editcompile.c stackedit.c reframe.c weave.c   edits of stacks: node -> node remaps (edit.h)
  *   stacks.c                new stacks for a selection; pseudo frames                  (stacks.h)
  *   measure.c group.c aggregate.c   keys, measures; self and total; values             (group.h)

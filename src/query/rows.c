@@ -1,14 +1,12 @@
 /*
- * rows.c - reading rows of a selection, and `where` over them.
+ * rows.c - tests of values, and reading the rows of a selection: lanes of operands, weights, nodes.
  *
- *     fm_scan block (2,048 rows) -> lanes of the operands -> verdicts, one byte a row -> bitmap
- *
- * Verdicts of text tests are kept by string id (or thread), those of stack predicates by node, so a
- * row costs a few look-ups. Segments whose min and max rule a test out are cleared unread. `ts` is
- * ns since the start of the store (smallest ts + shift), so bucket(ts, w) is aligned to it.
+ * Verdicts of text tests are kept by string id (or thread). `ts` is ns since the start of the store
+ * (smallest ts + shift), so bucket(ts, w) is aligned to it.
  */
 #include "query/pred.h"
 
+#include "store/fold.h"
 #include "util/error.h"
 #include "util/out.h"
 
@@ -388,6 +386,12 @@ static bool self_dur(const struct fm_reader *r, uint32_t place, uint64_t *lane)
     return true;
 }
 
+bool fm_reader_folds(const struct fm_view *v, const struct fm_selection *sel)
+{
+    return v->of_row == NULL && v->weigh == NULL && v->clip == NULL
+           && (v->parts == NULL || sel->weigh != FM_WEIGH_VALUE);
+}
+
 static uint64_t own_weight(const struct fm_reader *r, uint32_t place)
 {
     int64_t ts, dur;
@@ -533,210 +537,24 @@ struct fm_value fm_reader_eval(struct fm_reader *r, const struct fm_expr *expr, 
     return fm_expr_eval(expr, get, r);
 }
 
-/* ------------------------------------------------------------------- where */
+/* -------------------------------------------------------------------- sums */
 
-static void test_block(struct fm_reader *r, struct fm_pred *p, uint8_t *out)
+static enum fm_status sum_stacks(struct fm_selection *sel, uint64_t *rows, struct fm_error *err)
 {
-    for (uint32_t i = 0; i < r->scan.n; i++) {
-        uint64_t lane;
-        out[i] = fm_reader_lane(r, p->operand, r->scan.live[i], &lane)
-                     ? fm_pred_lane(r->c, p, r->v, lane) : FM_NULLISH;
+    struct fm_fold fold;
+    enum fm_status status = fm_fold_init(&fold, sel, 0, err);
+
+    for (size_t s = 0; s <= fold.stacks && status == FM_OK; s++) {
+        struct fm_stack_sums sums;
+        if (fm_fold_empty(&fold, s))
+            continue;
+        sums = fm_fold_of(&fold, s);
+        *rows += sums.rows;
+        sel->samples = fm_add_sat_u64(sel->samples, sums.samples);
+        sel->weight += sums.weight;
     }
-}
-
-static void eval_block(struct fm_reader *r, struct fm_pred *p, uint8_t *out)
-{
-    uint8_t part[FM_BLOCK_ROWS];
-    uint32_t n = r->scan.n;
-
-    switch (p->op) {
-    case FM_PRED_CONST:
-        memset(out, p->constant, n);
-        break;
-    case FM_PRED_AND:
-    case FM_PRED_OR:
-        memset(out, p->op == FM_PRED_AND ? FM_YES : FM_NO, n);
-        for (size_t k = 0; k < p->args; k++) {
-            eval_block(r, p->arg[k], part);
-            for (uint32_t i = 0; i < n; i++)
-                out[i] = p->op == FM_PRED_AND ? FM_MIN(out[i], part[i]) : FM_MAX(out[i], part[i]);
-        }
-        break;
-    case FM_PRED_NOT:
-        eval_block(r, p->arg[0], out);
-        for (uint32_t i = 0; i < n; i++)
-            out[i] = (uint8_t)(FM_YES - out[i]);
-        break;
-    case FM_PRED_TEST:
-        test_block(r, p, out);
-        break;
-    case FM_PRED_EXPR:
-        for (uint32_t i = 0; i < n; i++) {
-            struct fm_value value = fm_reader_eval(r, p->expr, r->scan.live[i]);
-            out[i] = value.type == FM_NULL ? FM_NULLISH : fm_value_true(&value) ? FM_YES : FM_NO;
-        }
-        break;
-    case FM_PRED_STACK:
-        for (uint32_t i = 0; i < n; i++) {
-            uint32_t node = fm_reader_node(r, r->scan.live[i]);
-            out[i] = node != FM_NONE && p->bit[node] ? FM_YES : FM_NO;
-        }
-        break;
-    }
-}
-
-/* The bitmap of the selection, all ones when it had none. */
-static bool own_rows(struct fm_selection *sel)
-{
-    uint64_t rows = fm_store_rows(sel->store);
-
-    if (sel->rows != NULL)
-        return true;
-    sel->row_words = (rows + 63) / 64;
-    sel->rows = fm_mem_alloc(sel->mem, sel->row_words * sizeof *sel->rows);
-    if (sel->rows == NULL)
-        return false;
-    for (uint64_t i = 0; i < sel->row_words; i++)
-        sel->rows[i] = UINT64_MAX;
-    if (rows % 64 != 0)
-        sel->rows[sel->row_words - 1] = (UINT64_C(1) << (rows % 64)) - 1;
-    return true;
-}
-
-/* true when no value within [min, max] can pass the test. */
-static bool ruled_out(const struct fm_pred *p, uint64_t min, uint64_t max, int64_t shift)
-{
-    const struct fm_test *t = &p->test;
-    struct fm_value lo = fm_value_i64((int64_t)min + shift);
-    struct fm_value hi = fm_value_i64((int64_t)max + shift);
-
-    if (t->kind == FM_TEST_RANGE)
-        return (t->lo.type != FM_NULL && fm_value_compare(&hi, &t->lo) < 0)
-               || (t->hi.type != FM_NULL && fm_value_compare(&lo, &t->hi) > 0);
-    if (t->kind != FM_TEST_COMPARE || t->lo.type == FM_NULL)
-        return false;
-    switch (t->op) {
-    case FM_EXPR_EQ:
-        return fm_value_compare(&hi, &t->lo) < 0 || fm_value_compare(&lo, &t->lo) > 0;
-    case FM_EXPR_GE:
-        return fm_value_compare(&hi, &t->lo) < 0;
-    case FM_EXPR_GT:
-        return fm_value_compare(&hi, &t->lo) <= 0;
-    case FM_EXPR_LE:
-        return fm_value_compare(&lo, &t->lo) > 0;
-    case FM_EXPR_LT:
-        return fm_value_compare(&lo, &t->lo) >= 0;
-    default:
-        return false;
-    }
-}
-
-static bool segment_out(const struct fm_pred *p, const struct fm_view *v, size_t segment)
-{
-    const struct fm_source *source;
-    int64_t start = 0, end, shift = 0;
-    uint64_t min, max;
-
-    if (p->op == FM_PRED_AND) {
-        for (size_t i = 0; i < p->args; i++) {
-            if (segment_out(p->arg[i], v, segment))
-                return true;
-        }
-        return false;
-    }
-    if (p->op != FM_PRED_TEST || p->operand->place != FM_AT_COLUMN || p->operand->via != 0
-        || p->operand->id == FM_COL_COUNT || p->operand->id == FM_COL_VALUE
-        || (v->clip != NULL && (p->operand->id == FM_COL_TS || p->operand->id == FM_COL_DUR)))
-        return false;
-    if (fm_store_segment_empty(v->store, segment, p->operand->id, &min, &max))
-        return true;
-    switch (p->operand->type) {
-    case FM_TYPE_TIME:
-    case FM_TYPE_DUR:
-    case FM_TYPE_I64:
-        break;
-    default:
-        return false;
-    }
-    if (p->operand->id == FM_COL_TS) {
-        source = fm_store_source_row(v->store, fm_store_segment_source(v->store, segment));
-        (void)fm_store_start(v->store, &start, &end);
-        shift = source->shift - start;
-    }
-    return ruled_out(p, min, max, shift);
-}
-
-static void clear_rows(struct fm_selection *sel, uint64_t from, uint64_t to)
-{
-    for (; from < to && from % 64 != 0; from++)
-        sel->rows[from / 64] &= ~(UINT64_C(1) << (from % 64));
-    for (; from + 64 <= to; from += 64)
-        sel->rows[from / 64] = 0;
-    for (; from < to; from++)
-        sel->rows[from / 64] &= ~(UINT64_C(1) << (from % 64));
-}
-
-static void prune(struct fm_selection *sel, const struct fm_view *v, const struct fm_pred *p)
-{
-    uint64_t row = 0;
-
-    for (size_t s = 0; s < fm_store_segments(sel->store); s++) {
-        uint64_t n = fm_store_segment_rows(sel->store, s);
-        if (segment_out(p, v, s))
-            clear_rows(sel, row, row + n);
-        row += n;
-    }
-}
-
-enum fm_status fm_rows_where(struct fm_compile *c, struct fm_selection *sel, struct fm_view *v,
-                             struct fm_pred *p, struct fm_error *err)
-{
-    struct fm_reader r;
-    enum fm_status status;
-    uint8_t verdict[FM_BLOCK_ROWS];
-
-    if (fm_pred_always(p))
-        return FM_OK;
-    if (!own_rows(sel) || !fm_pred_nodes(c, p, v) || !fm_operand_nodes(c, v))
-        return fm_error_nomem(err);
-    prune(sel, v, p);
-    fm_reader_init(&r, c, v, sel);
-    fm_reader_need_pred(&r, p);
-    status = fm_reader_start(&r, err);
-    if (status != FM_OK)
-        return status;
-    while (fm_reader_next(&r)) {
-        eval_block(&r, p, verdict);
-        for (uint32_t i = 0; i < r.scan.n; i++) {
-            uint64_t row = r.scan.first_row + r.scan.live[i];
-            if (verdict[i] != FM_YES)
-                sel->rows[row / 64] &= ~(UINT64_C(1) << (row % 64));
-        }
-    }
-    fm_reader_release(&r);
-    return c->arena->oom ? fm_error_nomem(err) : FM_OK;
-}
-
-enum fm_status fm_rows_keep(struct fm_reader *r, struct fm_selection *sel,
-                            bool (*keep)(void *user, struct fm_reader *r, uint32_t place),
-                            void *user, struct fm_error *err)
-{
-    enum fm_status status;
-
-    if (!own_rows(sel))
-        return fm_error_nomem(err);
-    status = fm_reader_start(r, err);
-    if (status != FM_OK)
-        return status;
-    while (fm_reader_next(r)) {
-        for (uint32_t i = 0; i < r->scan.n; i++) {
-            uint64_t row = r->scan.first_row + r->scan.live[i];
-            if (!keep(user, r, r->scan.live[i]))
-                sel->rows[row / 64] &= ~(UINT64_C(1) << (row % 64));
-        }
-    }
-    fm_reader_release(r);
-    return FM_OK;
+    fm_fold_release(&fold);
+    return status;
 }
 
 enum fm_status fm_rows_sum(struct fm_compile *c, struct fm_selection *sel, struct fm_view *v,
@@ -748,6 +566,8 @@ enum fm_status fm_rows_sum(struct fm_compile *c, struct fm_selection *sel, struc
     *rows = 0;
     sel->samples = 0;
     sel->weight = 0;
+    if (fm_reader_folds(v, sel))
+        return sum_stacks(sel, rows, err);
     fm_reader_init(&r, c, v, sel);
     fm_reader_need_weight(&r);
     status = fm_reader_start(&r, err);

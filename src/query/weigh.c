@@ -52,8 +52,10 @@ static const char *own_unit(struct fm_pipe *pipe, const struct fm_yaml_node *at)
 
 static bool keep_start(struct fm_pipe *pipe, struct weigh_step *w)
 {
-    const struct fm_selection *sel = &pipe->flow->sel;
+    struct fm_selection *sel = &pipe->flow->sel;
 
+    if (fm_selection_settle(sel, NULL) != FM_OK)
+        return false;
     if (sel->rows == NULL)
         return true;
     w->rows = fm_arena_alloc(pipe->c.arena, sel->row_words * sizeof *w->rows);
@@ -182,6 +184,8 @@ static enum fm_status sum_start(struct fm_flow *flow, const struct weigh_step *w
     uint64_t rows;
 
     start.rows = w->rows;
+    start.block = NULL;
+    start.out = NULL;
     status = fm_rows_sum(flow->c, &start, &flow->view, &rows, err);
     flow->sel.weight_all = start.weight;
     flow->totals.all = (fm_i128)start.weight;
@@ -221,11 +225,13 @@ static void look_at(void *user, const struct fm_expr *node)
 static enum fm_status try_rows(struct fm_flow *flow, const struct weigh_step *w,
                                struct fm_error *err)
 {
+    enum fm_status status = fm_selection_settle(&flow->sel, err);
     struct trial trial = { .w = w->expr, .rows = flow->sel.rows };
     struct fm_selection start = flow->sel;
     struct fm_reader r;
-    enum fm_status status;
 
+    if (status != FM_OK)
+        return status;
     fm_expr_walk(w->expr->expr, look_at, &trial);
     if (trial.value != NULL) {
         trial.value = fm_arena_alloc(flow->c->arena,
@@ -236,6 +242,8 @@ static enum fm_status try_rows(struct fm_flow *flow, const struct weigh_step *w,
     if (!fm_operand_nodes(flow->c, &flow->view))
         return fm_error_nomem(err);
     start.rows = w->rows;
+    start.block = NULL;
+    start.out = NULL;
     fm_reader_init(&r, flow->c, &flow->view, &start);
     fm_reader_need_expr(&r, w->expr->expr);
     status = fm_reader_start(&r, err);

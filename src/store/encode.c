@@ -358,8 +358,9 @@ static size_t put_validity(const uint64_t *valid, uint32_t rows, uint32_t n, uns
     return at;
 }
 
-struct fm_encoded fm_encode(struct fm_encoder *enc, const uint64_t *value, const uint64_t *valid,
-                            uint32_t rows, enum fm_type type, unsigned char *out)
+static struct fm_encoded encode(struct fm_encoder *enc, const uint64_t *value,
+                                const uint64_t *valid, uint32_t rows, enum fm_type type,
+                                bool plain, unsigned char *out)
 {
     uint32_t n = count_valid(valid, rows);
     const uint64_t *v = value;
@@ -390,7 +391,13 @@ struct fm_encoded fm_encode(struct fm_encoder *enc, const uint64_t *value, const
         e.max = s.base + s.range;
         if (type == FM_TYPE_F64)
             range_f64(v, n, &e.min, &e.max);
-        at += put_values(enc, v, n, &s, out + at, out);
+        if (plain) {
+            out[0] = FM_ENCODE_RAW;
+            out[1] = 64;
+            at += put_raw(v, n, out + at);
+        } else {
+            at += put_values(enc, v, n, &s, out + at, out);
+        }
     }
     store16(out + 4, rows);
     store16(out + 6, n);
@@ -399,6 +406,19 @@ struct fm_encoded fm_encode(struct fm_encoder *enc, const uint64_t *value, const
     fm_assert(at % 8 == 0 && at <= FM_ENCODED_MAX);
     e.size = at;
     return e;
+}
+
+struct fm_encoded fm_encode(struct fm_encoder *enc, const uint64_t *value, const uint64_t *valid,
+                            uint32_t rows, enum fm_type type, unsigned char *out)
+{
+    return encode(enc, value, valid, rows, type, false, out);
+}
+
+struct fm_encoded fm_encode_plain(struct fm_encoder *enc, const uint64_t *value,
+                                  const uint64_t *valid, uint32_t rows, enum fm_type type,
+                                  unsigned char *out)
+{
+    return encode(enc, value, valid, rows, type, true, out);
 }
 
 /* --------------------------------------------------------------- decoding */
@@ -411,6 +431,21 @@ enum fm_encoding fm_encoded_as(const unsigned char *data)
 size_t fm_encoded_size(const unsigned char *data)
 {
     return load32(data + 12);
+}
+
+const uint64_t *fm_encoded_raw(const unsigned char *data)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (data[0] == FM_ENCODE_RAW && data[2] == VALID_ALL)
+        return (const uint64_t *)(const void *)(data + HEADER);  /* blocks are 8-byte aligned */
+#endif
+    (void)data;
+    return NULL;
+}
+
+bool fm_encoded_full(const unsigned char *data)
+{
+    return data[2] == VALID_ALL;
 }
 
 static void get_runs(const unsigned char *in, uint64_t *out, uint32_t runs, unsigned width)

@@ -39,12 +39,20 @@ struct fm_encoded {
 struct fm_encoded fm_encode(struct fm_encoder *enc, const uint64_t *value, const uint64_t *valid,
                             uint32_t rows, enum fm_type type, unsigned char *out);
 
+/* The same with values that differ stored as they are (RAW): for benchmarks and tests. */
+struct fm_encoded fm_encode_plain(struct fm_encoder *enc, const uint64_t *value,
+                                  const uint64_t *valid, uint32_t rows, enum fm_type type,
+                                  unsigned char *out);
+
 /* Decodes: lanes without a value are 0. Returns rows. *all = every row has a value. */
 uint32_t fm_decode(const unsigned char *data, uint64_t out[FM_BLOCK_ROWS],
                    uint64_t valid[FM_BLOCK_WORDS], bool *all);
 
 enum fm_encoding fm_encoded_as(const unsigned char *data);
 size_t fm_encoded_size(const unsigned char *data);
+/* The values of a full RAW block in place; NULL: it is none, or of another byte order. */
+const uint64_t *fm_encoded_raw(const unsigned char *data);
+bool fm_encoded_full(const unsigned char *data);   /* every row has a value */
 
 /* A key whose unsigned order is the order of the type. */
 static inline uint64_t fm_order_key(enum fm_type type, uint64_t v)

@@ -121,6 +121,7 @@ struct fm_builder {
     struct fm_segcol **open;    /* columns of the segment that is being filled */
     bool in_segment;
     struct fm_encoder *encoder;
+    bool plain;                 /* fm_encode_plain(): for benchmarks and tests */
 
     struct fm_tree tree;
     struct fm_chains chains;

@@ -13,7 +13,7 @@
  * samples or by a column.
  *
  * The scan decodes blocks of 2,048 rows; segments and blocks without a row of the selected events
- * are skipped by min and max of the event column.
+ * are skipped by min and max of the event column, and blocks that filters left nothing of.
  */
 #include "store/select.h"
 
@@ -146,14 +146,31 @@ enum fm_status fm_selection_init(struct fm_selection *sel, struct fm_store *stor
     return status;
 }
 
+static size_t block_places(const struct fm_store *store)
+{
+    return fm_store_segments(store) * FM_SEGMENT_BLOCKS + 1;
+}
+
+static void release_rows(struct fm_selection *sel)
+{
+    if (sel->rows != NULL)
+        fm_mem_free(sel->mem, sel->rows, sel->row_words * sizeof *sel->rows);
+    if (sel->block != NULL)
+        fm_mem_free(sel->mem, sel->block, block_places(sel->store));
+    if (sel->out != NULL)
+        fm_mem_free(sel->mem, sel->out, fm_store_append_nodes(sel->store) + 1);
+    sel->rows = NULL;
+    sel->block = NULL;
+    sel->out = NULL;
+}
+
 void fm_selection_release(struct fm_selection *sel)
 {
     if (sel->mem == NULL)
         return;
     fm_mem_free(sel->mem, sel->event, fm_store_events(sel->store));
     fm_mem_free(sel->mem, sel->letter, fm_store_events(sel->store) * 2 * FM_PSEUDO_MAX);
-    if (sel->rows != NULL)
-        fm_mem_free(sel->mem, sel->rows, sel->row_words * sizeof *sel->rows);
+    release_rows(sel);
     if (sel->stacks != NULL) {
         struct fm_stacks *stacks = sel->stacks;
         fm_mem_free(sel->mem, stacks->node, stacks->nodes * sizeof *stacks->node);
@@ -198,6 +215,8 @@ enum fm_status fm_selection_copy(struct fm_selection *to, const struct fm_select
 
     *to = *from;
     to->rows = NULL;
+    to->block = NULL;
+    to->out = NULL;
     to->stacks = NULL;
     to->letter = NULL;
     to->event = copy_of(to->mem, from->event, events);
@@ -209,6 +228,14 @@ enum fm_status fm_selection_copy(struct fm_selection *to, const struct fm_select
     if (ok && from->rows != NULL) {
         to->rows = copy_of(to->mem, from->rows, from->row_words * sizeof *to->rows);
         ok = to->rows != NULL;
+    }
+    if (ok && from->block != NULL) {
+        to->block = copy_of(to->mem, from->block, block_places(from->store));
+        ok = to->block != NULL;
+    }
+    if (ok && from->out != NULL) {
+        to->out = copy_of(to->mem, from->out, fm_store_append_nodes(from->store) + 1);
+        ok = to->out != NULL;
     }
     if (ok && from->stacks != NULL)
         ok = copy_stacks(to, from->stacks);
@@ -250,6 +277,75 @@ uint32_t fm_selection_node(const struct fm_selection *sel, bool valid, uint64_t 
     return sel->stacks != NULL ? sel->stacks->of_tree[node] : node;
 }
 
+/* ------------------------------------------------------------------ rows */
+
+bool fm_selection_own_rows(struct fm_selection *sel)
+{
+    size_t places = block_places(sel->store);
+
+    if (sel->block != NULL)
+        return true;
+    sel->block = fm_mem_alloc(sel->mem, places);
+    if (sel->block == NULL)
+        return false;
+    memset(sel->block, sel->rows == NULL ? FM_ROWS_ALL : FM_ROWS_SOME, places);
+    if (sel->rows != NULL)
+        return true;
+    sel->row_words = (fm_store_rows(sel->store) + 63) / 64;
+    sel->rows = fm_mem_zalloc(sel->mem, sel->row_words * sizeof *sel->rows);
+    if (sel->rows != NULL)
+        return true;
+    fm_mem_free(sel->mem, sel->block, places);
+    sel->block = NULL;
+    return false;
+}
+
+bool fm_selection_own_stacks(struct fm_selection *sel)
+{
+    if (sel->out == NULL)
+        sel->out = fm_mem_zalloc(sel->mem, fm_store_append_nodes(sel->store) + 1);
+    return sel->out != NULL;
+}
+
+enum fm_rows fm_selection_block(const struct fm_selection *sel, size_t segment, uint32_t block)
+{
+    if (sel->block != NULL)
+        return (enum fm_rows)sel->block[fm_block_place(segment, block)];
+    return sel->rows != NULL ? FM_ROWS_SOME : FM_ROWS_ALL;
+}
+
+void fm_selection_set_block(struct fm_selection *sel, size_t segment, uint32_t block,
+                            uint64_t first, uint32_t n, const uint64_t *bits)
+{
+    uint32_t live = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t row = first + i, bit = bits[i / 64] >> (i % 64) & 1;
+        sel->rows[row / 64] = (sel->rows[row / 64] & ~(UINT64_C(1) << (row % 64)))
+                              | bit << (row % 64);
+        live += (uint32_t)bit;
+    }
+    sel->block[fm_block_place(segment, block)] = live == 0   ? FM_ROWS_NONE
+                                                 : live == n ? FM_ROWS_ALL
+                                                             : FM_ROWS_SOME;
+}
+
+/* Every row of the selected events counts: they have been counted as they came. false: not so. */
+static bool sum_events(struct fm_selection *sel)
+{
+    if (sel->rows != NULL || sel->block != NULL || sel->out != NULL || sel->stacks != NULL
+        || sel->weigh == FM_WEIGH_COLUMN)
+        return false;
+    for (size_t i = 0; i < fm_store_events(sel->store); i++) {
+        const struct fm_event *e = fm_store_event_row(sel->store, i);
+        if (!sel->event[i])
+            continue;
+        sel->samples = fm_add_sat_u64(sel->samples, e->samples);
+        sel->weight += sel->weigh == FM_WEIGH_VALUE ? e->weight : e->samples;
+    }
+    return true;
+}
+
 enum fm_status fm_selection_sum(struct fm_selection *sel, struct fm_error *err)
 {
     fm_column col[3] = {FM_COL_COUNT, FM_COL_STACK, sel->weigh_col};
@@ -258,6 +354,8 @@ enum fm_status fm_selection_sum(struct fm_selection *sel, struct fm_error *err)
     uint32_t i;
     sel->samples = 0;
     sel->weight = 0;
+    if (sum_events(sel))
+        return FM_OK;
     status = fm_scan_init(&scan, sel, col, 3, err);
     if (status != FM_OK)
         return status;
@@ -289,7 +387,7 @@ enum fm_status fm_scan_init(struct fm_scan *scan, const struct fm_selection *sel
     memset(scan, 0, offsetof(struct fm_scan, live));
     scan->sel = sel;
     scan->cols = cols;
-    scan->buffer = fm_mem_alloc(sel->mem, (cols + 1) * SCAN_LANE * sizeof(uint64_t));
+    scan->buffer = fm_mem_alloc(sel->mem, (cols + 2) * SCAN_LANE * sizeof(uint64_t));
     if (scan->buffer == NULL)
         return fm_error_nomem(err);
     for (i = 0; i < cols; i++) {
@@ -298,6 +396,7 @@ enum fm_status fm_scan_init(struct fm_scan *scan, const struct fm_selection *sel
         scan->valid[i] = scan->value[i] + FM_BLOCK_ROWS;
     }
     scan->event = scan->buffer + cols * SCAN_LANE;
+    scan->stack = scan->event + SCAN_LANE;
     return FM_OK;
 }
 
@@ -305,7 +404,7 @@ void fm_scan_release(struct fm_scan *scan)
 {
     if (scan->buffer != NULL)
         fm_mem_free(scan->sel->mem, scan->buffer,
-                    (scan->cols + 1) * SCAN_LANE * sizeof(uint64_t));
+                    (scan->cols + 2) * SCAN_LANE * sizeof(uint64_t));
     scan->buffer = NULL;
 }
 
@@ -333,7 +432,7 @@ static bool segment_has(const struct fm_scan *scan, size_t segment)
 }
 
 /* Fills scan->live for a block of `n` rows. */
-static void pick(struct fm_scan *scan, uint32_t n)
+static void pick(struct fm_scan *scan, uint32_t n, bool some)
 {
     const uint8_t *event = scan->sel->event;
     const uint64_t *rows = scan->sel->rows;
@@ -341,7 +440,7 @@ static void pick(struct fm_scan *scan, uint32_t n)
     fm_assert(n <= FM_BLOCK_ROWS);
     for (i = 0; i < n; i++) {
         bool take = event[scan->event[i]];
-        if (rows != NULL) {
+        if (some) {
             uint64_t row = scan->first_row + i;
             take = take && ((rows[row / 64] >> (row % 64)) & 1);
         }
@@ -349,6 +448,56 @@ static void pick(struct fm_scan *scan, uint32_t n)
         live += take;
     }
     scan->n = live;
+}
+
+/* Takes out the live rows whose stack is left out. */
+static void pick_stacks(struct fm_scan *scan, uint32_t block)
+{
+    const uint8_t *out = scan->sel->out;
+    uint64_t *stack = scan->stack, *valid = stack + FM_BLOCK_ROWS;
+    size_t none = fm_store_append_nodes(scan->sel->store);
+    uint32_t live = 0;
+    bool all;
+    fm_store_block(scan->sel->store, scan->segment, block, FM_COL_STACK, stack, valid, &all);
+    for (uint32_t i = 0; i < scan->n; i++) {
+        uint32_t place = scan->live[i];
+        bool has = (valid[place >> 6] >> (place & 63)) & 1;
+        scan->live[live] = (uint16_t)place;
+        live += !out[has ? stack[place] : none];
+    }
+    scan->n = live;
+}
+
+/* No row of the block is of a selected event: known without reading it. */
+static bool block_has(const struct fm_scan *scan, uint32_t block)
+{
+    uint64_t min, max;
+    if (fm_store_block_empty(scan->sel->store, scan->segment, block, FM_COL_EVENT, &min, &max))
+        return false;
+    while (min < max && !scan->sel->event[min])
+        min++;
+    return scan->sel->event[min];
+}
+
+/* The live rows of a block; false: there are none. */
+static bool take_block(struct fm_scan *scan, uint32_t block)
+{
+    const struct fm_store *store = scan->sel->store;
+    enum fm_rows state = fm_selection_block(scan->sel, scan->segment, block);
+    uint32_t n = FM_MIN(fm_store_segment_rows(store, scan->segment) - block * FM_BLOCK_ROWS,
+                        FM_BLOCK_ROWS);
+    bool all;
+    scan->first_row = scan->next_row;
+    scan->next_row += n;
+    if (state == FM_ROWS_NONE || !block_has(scan, block))
+        return false;
+    fm_store_block(store, scan->segment, block, FM_COL_EVENT, scan->event,
+                   scan->event + FM_BLOCK_ROWS, &all);
+    fm_assert(all);
+    pick(scan, n, state == FM_ROWS_SOME);
+    if (scan->n > 0 && scan->sel->out != NULL)
+        pick_stacks(scan, block);
+    return scan->n > 0;
 }
 
 bool fm_scan_next(struct fm_scan *scan)
@@ -362,16 +511,11 @@ bool fm_scan_next(struct fm_scan *scan)
             continue;
         }
         while (scan->block * FM_BLOCK_ROWS < rows) {
-            bool all;
             uint32_t block = scan->block++;
-            uint32_t n = fm_store_block(store, scan->segment, block, FM_COL_EVENT, scan->event,
-                                        scan->event + FM_BLOCK_ROWS, &all);
-            fm_assert(n > 0 && all);
-            scan->first_row = scan->next_row;
-            scan->next_row += n;
-            pick(scan, n);
-            if (scan->n == 0)
+            bool all;
+            if (!take_block(scan, block))
                 continue;
+            scan->at_block = block;
             scan->source = fm_store_segment_source(store, scan->segment);
             for (i = 0; i < scan->cols; i++)
                 fm_store_block(store, scan->segment, block, scan->col[i], scan->value[i],
@@ -381,4 +525,28 @@ bool fm_scan_next(struct fm_scan *scan)
         scan->block = 0;
     }
     return false;
+}
+
+enum fm_status fm_selection_settle(struct fm_selection *sel, struct fm_error *err)
+{
+    uint64_t words = (fm_store_rows(sel->store) + 63) / 64, *rows;
+    struct fm_scan scan;
+    enum fm_status status;
+    if (sel->block == NULL && sel->out == NULL)
+        return FM_OK;
+    rows = fm_mem_zalloc(sel->mem, words * sizeof *rows);
+    if (rows == NULL)
+        return fm_error_nomem(err);
+    status = fm_scan_init(&scan, sel, NULL, 0, err);
+    while (status == FM_OK && fm_scan_next(&scan)) {
+        for (uint32_t i = 0; i < scan.n; i++) {
+            uint64_t row = scan.first_row + scan.live[i];
+            rows[row / 64] |= UINT64_C(1) << (row % 64);
+        }
+    }
+    fm_scan_release(&scan);
+    release_rows(sel);
+    sel->rows = rows;
+    sel->row_words = words;
+    return status;
 }

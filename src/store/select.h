@@ -4,7 +4,12 @@
  * The query layer makes selections (filters, stack edits); exporters and group-by read them. It is
  * the seam between the two, which never include each other.
  *
- *     selection = store x event(s) x row bitmap x weight x edited stacks x pseudo frames
+ *     selection = store x event(s) x row bitmap x stacks left out x weight x edited stacks
+ *                 x pseudo frames
+ *
+ * The bitmap is looked at only in blocks of which some rows are selected, so that a narrow time
+ * window neither fills nor reads one for the whole store. A predicate on stacks alone leaves whole
+ * stacks out: its cost is by stack, not by row.
  */
 #ifndef FM_STORE_SELECT_H
 #define FM_STORE_SELECT_H
@@ -75,6 +80,15 @@ struct fm_pairing {
     uint64_t ends_alone;       /* of those, without a start before them */
 };
 
+/* What is selected of a block, events and stacks aside. */
+enum fm_rows { FM_ROWS_NONE, FM_ROWS_SOME, FM_ROWS_ALL };
+
+/* The place of a block in fm_selection.block. */
+static inline size_t fm_block_place(size_t segment, uint32_t block)
+{
+    return segment * FM_SEGMENT_BLOCKS + block;
+}
+
 struct fm_selection {
     struct fm_store *store;
     uint8_t *event;            /* flag per event of the store */
@@ -85,6 +99,8 @@ struct fm_selection {
     fm_column weigh_col;
     uint64_t *rows;            /* bitmap over all rows, or NULL = all */
     uint64_t row_words;
+    uint8_t *block;            /* enum fm_rows by place (fm_block_place); NULL: the bitmap counts */
+    uint8_t *out;              /* by append id, last: rows without a stack; 1 = left out; or NULL */
     struct fm_stacks *stacks;  /* NULL = the store's tree */
     struct fm_pseudo prepend[FM_PSEUDO_MAX], append[FM_PSEUDO_MAX];
     size_t prepends, appends;  /* parts: struct fm_pseudo_labels counts frames */
@@ -137,6 +153,20 @@ uint32_t fm_selection_node(const struct fm_selection *sel, bool valid, uint64_t 
 enum fm_status fm_column_not_imported(const struct fm_store *store, fm_column col,
                                       struct fm_error *err);
 
+/* Gives the selection a state by block, and a bitmap for those of which some are selected: what row
+ * filters work on. */
+bool fm_selection_own_rows(struct fm_selection *sel) FM_MUST_USE;
+enum fm_rows fm_selection_block(const struct fm_selection *sel, size_t segment, uint32_t block);
+/* The bits of rows [first, first + n) of a block; the state of the block follows. */
+void fm_selection_set_block(struct fm_selection *sel, size_t segment, uint32_t block,
+                            uint64_t first, uint32_t n, const uint64_t *bits);
+/* fm_selection.out, made with nothing left out. false: no memory. */
+bool fm_selection_own_stacks(struct fm_selection *sel) FM_MUST_USE;
+
+/* Makes the bitmap alone say which rows of the selected events are selected: for who looks a single
+ * row up. */
+enum fm_status fm_selection_settle(struct fm_selection *sel, struct fm_error *err);
+
 /* Sums samples and weight over the selected rows: call after the filters. */
 enum fm_status fm_selection_sum(struct fm_selection *sel, struct fm_error *err);
 
@@ -155,11 +185,13 @@ struct fm_scan {
     /* the current block: */
     uint64_t first_row;
     uint32_t n;                          /* live rows */
+    uint32_t at_block;                   /* the block's number in `segment` */
     uint32_t source;
     uint16_t live[FM_BLOCK_ROWS];        /* their places in the block */
     uint64_t *value[FM_SCAN_COLUMNS];    /* [place] */
     uint64_t *valid[FM_SCAN_COLUMNS];    /* bitmaps by place */
     uint64_t *event;                     /* always there */
+    uint64_t *stack;                     /* room for what stacks are left out by */
     uint64_t *buffer;
 };
 

@@ -257,7 +257,8 @@ static bool store_lane(struct fm_builder *b, struct fm_segment *seg, fm_column c
     if (out == NULL)
         return false;
     fm_assert(k < FM_SEGMENT_BLOCKS && seg->rows % FM_BLOCK_ROWS == 0);
-    e = fm_encode(b->encoder, lane->value, lane->valid, rows, type, out);
+    e = (b->plain ? fm_encode_plain : fm_encode)(b->encoder, lane->value, lane->valid, rows, type,
+                                                 out);
     fm_chunks_take(&b->store->blocks, e.size);
     c->block[k] = (struct fm_block){out, e.min, e.max};
     fm_range_add(type, c->valid == 0, &c->min, &c->max, e.min, e.max);

@@ -349,6 +349,26 @@ bool fm_store_block_empty(const struct fm_store *store, size_t segment, uint32_t
     return range(col, k == NULL, false, k != NULL ? k->min : 0, k != NULL ? k->max : 0, min, max);
 }
 
+bool fm_store_block_full(const struct fm_store *store, size_t segment, uint32_t block,
+                         fm_column col)
+{
+    const struct fm_segcol *c;
+
+    fm_assert(segment < store->segments && col < store->t.columns);
+    c = fm_segment_col(&store->segment[segment], col);
+    if (col == FM_COL_COUNT || c == NULL || c->block[block].data == NULL)
+        return col == FM_COL_COUNT;
+    return fm_encoded_full(c->block[block].data);
+}
+
+const uint64_t *fm_store_block_raw(const struct fm_store *store, size_t segment, uint32_t block,
+                                   fm_column col)
+{
+    const struct fm_segcol *c = fm_segment_col(&store->segment[segment], col);
+
+    return c != NULL && c->block[block].data != NULL ? fm_encoded_raw(c->block[block].data) : NULL;
+}
+
 static void set_rows(uint64_t *valid, uint32_t rows)
 {
     memset(valid, 0, FM_BLOCK_WORDS * sizeof *valid);

@@ -293,6 +293,13 @@ bool fm_store_segment_empty(const struct fm_store *store, size_t segment, fm_col
 /* The same for one block. */
 bool fm_store_block_empty(const struct fm_store *store, size_t segment, uint32_t block,
                           fm_column col, uint64_t *min, uint64_t *max);
+/* Every row of the block has a value (of COUNT they have). */
+bool fm_store_block_full(const struct fm_store *store, size_t segment, uint32_t block,
+                         fm_column col);
+/* The values of a block where they lie, when every row has one and they are stored as they are;
+ * else NULL. */
+const uint64_t *fm_store_block_raw(const struct fm_store *store, size_t segment, uint32_t block,
+                                   fm_column col);
 /* Source of the rows of a segment: a segment never mixes sources. */
 uint32_t fm_store_segment_source(const struct fm_store *store, size_t segment);
 bool fm_store_segment_sorted(const struct fm_store *store, size_t segment); /* by ts */
