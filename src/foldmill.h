@@ -242,6 +242,7 @@ struct fm_thread_info {
     const char *name;          /* last name, "" when unknown */
     const char *process;       /* process name */
     uint64_t samples;
+    const char *id;            /* "pid/tid" of formats whose ids may be texts, else "" */
 };
 
 FM_API size_t fm_store_sources(const struct fm_store *store);

@@ -165,8 +165,12 @@ static void print_threads(const struct fm_store *store)
         struct fm_thread_info thread;
 
         fm_store_thread(store, i, &thread);
-        printf("  %10" PRId64 " %10" PRId64 " %14s  %s", thread.pid, thread.tid,
-               figure_count(samples, thread.samples), thread.name);
+        figure_count(samples, thread.samples);
+        if (thread.id[0])
+            printf("  %21s %14s  %s", thread.id, samples, thread.name);
+        else
+            printf("  %10" PRId64 " %10" PRId64 " %14s  %s", thread.pid, thread.tid, samples,
+                   thread.name);
         if (thread.process && thread.process[0] && strcmp(thread.process, thread.name) != 0)
             printf(" (%s)", thread.process);
         putchar('\n');

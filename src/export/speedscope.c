@@ -130,7 +130,14 @@ void fm_scope_name(struct fm_scope *s, fm_thread t)
     row = fm_store_thread_row(store, t);
     if (fm_out_init(&text, s->mem, NULL) == FM_OK) {
         fm_name_value(store, FM_COL_THREAD, t, &text);
-        if (row->pid >= 0 || row->tid >= 0) {
+        if (row->text_id != 0) {
+            size_t n;
+            const char *id = fm_store_str(store, row->text_id, &n);
+            if (n != text.n || memcmp(id, text.buf, n) != 0) {
+                fm_out_char(&text, ' ');
+                fm_out_bytes(&text, id, n);
+            }
+        } else if (row->pid >= 0 || row->tid >= 0) {
             fm_out_char(&text, ' ');
             fm_out_i64(&text, row->pid);
             fm_out_char(&text, '/');

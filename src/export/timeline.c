@@ -159,7 +159,7 @@ static bool sort_by_time(struct fm_timeline *t)
 
 struct ranked {
     uint32_t source, incarnation;
-    int64_t pid, tid;
+    int64_t process_order, pid, order, tid;
     fm_thread thread;
 };
 
@@ -168,8 +168,12 @@ static int by_thread_ids(const void *a, const void *b)
     const struct ranked *x = a, *y = b;
     if (x->source != y->source)
         return x->source < y->source ? -1 : 1;
+    if (x->process_order != y->process_order)
+        return x->process_order < y->process_order ? -1 : 1;
     if (x->pid != y->pid)
         return x->pid < y->pid ? -1 : 1;
+    if (x->order != y->order)
+        return x->order < y->order ? -1 : 1;
     if (x->tid != y->tid)
         return x->tid < y->tid ? -1 : 1;
     if (x->incarnation != y->incarnation)
@@ -177,7 +181,8 @@ static int by_thread_ids(const void *a, const void *b)
     return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-/* rank[thread] = place in the order of ids; rows without a thread come last. */
+/* rank[thread] = place in the order that the recording asks for, else of ids; rows without a
+ * thread come last. */
 static bool rank_threads(struct fm_timeline *t, const struct fm_store *store, size_t *rank)
 {
     size_t n = fm_store_threads(store), i;
@@ -186,8 +191,8 @@ static bool rank_threads(struct fm_timeline *t, const struct fm_store *store, si
         return false;
     for (i = 0; i < n; i++) {
         const struct fm_thread_row *row = fm_store_thread_row(store, (fm_thread)i);
-        list[i] = (struct ranked){row->source, row->incarnation, row->pid, row->tid,
-                                  (fm_thread)i};
+        list[i] = (struct ranked){row->source, row->incarnation, row->process_order, row->pid,
+                                  row->order, row->tid, (fm_thread)i};
     }
     qsort(list, n, sizeof *list, by_thread_ids);
     for (i = 0; i < n; i++)

@@ -33,8 +33,9 @@ struct fm_timeline {
 
 /*
  * Collects the selected rows, ordered by time, or by (thread, time) with `by_thread`: threads in
- * order of source, pid, tid, incarnation; rows without a time first, in row order. `extra` columns
- * are kept with each row. `names` NULL: no pseudo frames.
+ * order of source, pid, tid, incarnation, or as the recording sorts processes and threads; rows
+ * without a time first, in row order. `extra` columns are kept with each row. `names` NULL: no
+ * pseudo frames.
  */
 enum fm_status fm_timeline_make(struct fm_timeline *timeline, const struct fm_selection *sel,
                                 const struct fm_names *names, const fm_column *extra,

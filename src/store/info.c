@@ -221,6 +221,7 @@ void fm_store_thread(const struct fm_store *store, size_t i, struct fm_thread_in
         .name = text(store, fm_store_thread_name(store, (fm_thread)i, false, 0)),
         .process = text(store, t->process),
         .samples = t->samples,
+        .id = text(store, t->text_id),
     };
 }
 

@@ -228,6 +228,8 @@ static void join_threads(struct fm_builder *b, const struct fm_builder *sub, str
         CARRY(to, r, base, pid);
         CARRY(to, r, base, tid);
         CARRY(to, r, base, java_tid);
+        CARRY(to, r, base, process_order);
+        CARRY(to, r, base, order);
         CARRY_ID(to, r, base, text_id, m->str);
         CARRY_ID(to, r, base, process, m->str);
         CARRY_ID(to, r, base, command, m->str);

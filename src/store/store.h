@@ -202,6 +202,7 @@ struct fm_thread_row {
     size_t names, name_cap;
     fm_str process, command, container;
     fm_str process_label, thread_label; /* name and id, for pictures; 0 none */
+    int64_t process_order, order;       /* as the recording wants tracks; equal ones go by id */
     fm_thread leader;        /* thread row of the process's main thread, or FM_NONE */
     uint64_t samples;        /* sum of count over its rows */
 };

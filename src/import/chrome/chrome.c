@@ -369,6 +369,7 @@ static enum fm_status start(struct fm_chrome *c, struct fm_error *err)
     fm_arena_init(&c->arena, c->mem);
     fm_map_init(&c->thread_map, c->mem);
     fm_map_init(&c->process_map, c->mem);
+    fm_map_init(&c->fact_map, c->mem);
     fm_map_init(&c->counter_map, c->mem);
     c->last_thread = UINT32_MAX;
     c->item = fm_arena_alloc(&c->arena, sizeof *c->item);

@@ -84,6 +84,7 @@ struct fm_chrome_process {
     struct fm_chrome_ident pid;
     fm_str name;
     bool named;
+    int64_t order;                 /* process_sort_index */
 };
 
 struct fm_chrome_span;             /* span.h */
@@ -95,6 +96,7 @@ struct fm_chrome_thread {
     fm_thread row;                 /* FM_NONE: no row of the store yet */
     fm_str name;
     bool named;
+    int64_t order;                 /* thread_sort_index */
     uint64_t events;               /* other than M */
     int64_t first, last;           /* ns, over its events; first > last: none */
     struct fm_chrome_span *span;   /* records in file order */
@@ -183,6 +185,8 @@ struct fm_chrome {
     struct fm_chrome_process *process;
     size_t processes, process_cap;
     struct fm_map thread_map, process_map;
+    struct fm_map fact_map;        /* hash of a fact's key -> hash of its value */
+    int64_t cpus;                  /* the most of num_cpus */
     char last_ids[64];             /* raw pid and tid of the last event */
     size_t last_pid_n, last_tid_n;
     uint32_t last_thread;

@@ -235,11 +235,18 @@ void fm_chrome_name_threads(struct fm_chrome *c)
         if (row) {
             row->process_label = process;
             row->thread_label = thread;
+            row->process_order = p->order;
+            row->order = t->order;
             if (p->named)
                 row->process = p->name;
         }
         if (t->named)
             fm_builder_thread_name(c->builder, t->row, INT64_MIN, t->name);
+    }
+    if (c->cpus > 0) {
+        char cpus[24];
+        int n = snprintf(cpus, sizeof cpus, "%lld", (long long)c->cpus);
+        fm_chrome_fact(c, "num_cpus", cpus, (size_t)n);
     }
 }
 
@@ -247,6 +254,7 @@ void fm_chrome_threads_release(struct fm_chrome *c)
 {
     fm_map_release(&c->thread_map);
     fm_map_release(&c->process_map);
+    fm_map_release(&c->fact_map);
     fm_mem_free(c->mem, c->thread, c->thread_cap * sizeof *c->thread);
     fm_mem_free(c->mem, c->process, c->process_cap * sizeof *c->process);
 }
@@ -258,7 +266,32 @@ static bool is_named(const struct fm_json_field *name, const char *want)
     return name && name->n == strlen(want) && memcmp(name->text, want, name->n) == 0;
 }
 
-/* A fact that is worth keeping: its first scalar argument. */
+static uint64_t text_hash(const char *s, size_t n)
+{
+    uint64_t h = n + 1;
+    for (size_t i = 0; i < n; i++)
+        h = fm_mix(h, (unsigned char)s[i]);
+    return h;
+}
+
+/* Notes a fact; 0: it is known, -1: with another value, 1: it is new. */
+static int note_fact(struct fm_chrome *c, const char *key, const char *s, size_t n)
+{
+    bool fresh;
+    uint64_t value = text_hash(s, n);
+    uint64_t *slot = fm_map_put(&c->fact_map, text_hash(key, strlen(key)), &fresh);
+    if (!slot) {
+        c->oom = true;
+        return 0;
+    }
+    if (!fresh)
+        return *slot == value ? 0 : -1;
+    *slot = value;
+    return 1;
+}
+
+/* A fact that is worth keeping: its first scalar argument. Processes say the same things: once is
+ * enough, and another value is that of its process. */
 static void keep_fact(struct fm_chrome *c, const struct fm_chrome_event *e,
                       const struct fm_json_object *args)
 {
@@ -269,17 +302,28 @@ static void keep_fact(struct fm_chrome *c, const struct fm_chrome_event *e,
         return;
     memcpy(key, s, n);
     key[n] = '\0';
-    if (is_named(e->field[FM_CHROME_NAME], "process_labels"))
-        snprintf(key + n, sizeof key - n, ".%lld",
-                 (long long)c->thread[e->thread].pid.number);
     for (uint32_t i = 0; i < args->fields; i++) {
         const struct fm_json_field *f = &args->field[i];
+        size_t value_n;
         if (f->kind != FM_JSON_STRING && f->kind != FM_JSON_NUMBER)
             continue;
-        s = fm_chrome_text(c, f, &n);
-        fm_chrome_fact(c, key, s, n);
+        s = fm_chrome_text(c, f, &value_n);
+        int found = is_named(e->field[FM_CHROME_NAME], "process_labels")
+                        ? -1 : note_fact(c, key, s, value_n);
+        if (found < 0) {
+            snprintf(key + n, sizeof key - n, ".%lld", (long long)c->thread[e->thread].pid.number);
+            found = note_fact(c, key, s, value_n);
+        }
+        if (found > 0)
+            fm_chrome_fact(c, key, s, value_n);
         return;
     }
+}
+
+/* A sort index is a number, or a text that holds one. */
+static void take_order(const struct fm_json_object *args, int64_t *order)
+{
+    (void)fm_chrome_i64(fm_chrome_member(args, "sort_index"), order);
 }
 
 void fm_chrome_metadata(struct fm_chrome *c, const struct fm_chrome_event *e)
@@ -302,8 +346,15 @@ void fm_chrome_metadata(struct fm_chrome *c, const struct fm_chrome_event *e)
         p->named = p->name != 0;
     } else if (is_named(name, "trace_buffer_overflowed")) {
         fm_chrome_diag(c, FM_DIAG_CHROME_OVERFLOW, e->offset);
-    } else if (!is_named(name, "process_sort_index") && !is_named(name, "thread_sort_index") &&
-               !is_named(name, "typeNames")) {
+    } else if (is_named(name, "process_sort_index")) {
+        take_order(&o, &p->order);
+    } else if (is_named(name, "thread_sort_index")) {
+        take_order(&o, &t->order);
+    } else if (is_named(name, "num_cpus")) {
+        int64_t cpus = 0;
+        if (fm_chrome_i64(fm_chrome_member(&o, "number"), &cpus))
+            c->cpus = FM_MAX(c->cpus, cpus);
+    } else if (!is_named(name, "typeNames")) {
         keep_fact(c, e, &o);
     }
 }
