@@ -189,6 +189,12 @@ struct fm_json_object {
     char keys[512];                              /* keys that had escapes, decoded */
 };
 
+/* Of an item's shape: keys of items of the same generation at the same address are equal. */
+static inline uint32_t fm_json_generation(const struct fm_json_object *o)
+{
+    return o->shape >> 16;
+}
+
 enum fm_json_item {
     FM_JSON_ITEM_ERROR = -1,   /* the source failed (j->error) */
     FM_JSON_ITEM_CUT,          /* the input ends inside the array: j->state; TRUNCATED: at, bytes

@@ -336,6 +336,17 @@ static inline bool match(struct fm_json *j, struct fm_json_object *o)
     return true;
 }
 
+/* Marks, and what is to be learnt from them. */
+static __attribute__((noinline)) enum fm_json_item unlike(struct fm_json *j,
+                                                          struct fm_json_object *o)
+{
+    const bool missed = j->shapes.missed;
+    const enum fm_json_item item = walk_item(j, o);
+    if (item == FM_JSON_ITEM_OBJECT && (missed || !fm_json_shapes_awake(&j->shapes)))
+        fm_json_shapes_learn(&j->shapes, o);
+    return item;
+}
+
 enum fm_json_item fm_json_item(struct fm_json *j, struct fm_json_object *o)
 {
     if (FM_UNLIKELY(j->error))
@@ -346,9 +357,5 @@ enum fm_json_item fm_json_item(struct fm_json *j, struct fm_json_object *o)
     j->shapes.missed = false;
     if (FM_LIKELY(fm_json_shapes_awake(&j->shapes)) && FM_LIKELY(match(j, o)))
         return FM_JSON_ITEM_OBJECT;
-    const bool missed = j->shapes.missed;
-    const enum fm_json_item item = walk_item(j, o);
-    if (item == FM_JSON_ITEM_OBJECT && (missed || !fm_json_shapes_awake(&j->shapes)))
-        fm_json_shapes_learn(&j->shapes, o);
-    return item;
+    return unlike(j, o);
 }

@@ -298,34 +298,97 @@ static bool micros_slowly(const char *s, size_t n, struct fm_json_time *out)
     return set_time((uint64_t)(d.whole / ns), (uint64_t)(d.whole % ns), d.minus, out);
 }
 
-/* Digits, a point, up to 6 more and nothing else, the most common by far: 8 at a time while there
- * are so many, then one by one. false: something else. */
-static inline bool micros_short(const char *s, size_t n, struct fm_json_time *out)
+/* s[0..n), n from 1 to 8, the first in the low byte, zeros behind: as pieces that overlap. */
+static inline uint64_t load_short(const char *s, size_t n)
 {
-    uint64_t whole = 0, part = 0;
-    size_t i = 0;
-    unsigned digit;
-    for (uint64_t more; n - i > 8 && i < 16 && eight(s + i, n - i, &more) == 8; i += 8)
-        whole = whole * 100000000 + more;
-    for (; i < n && (digit = (unsigned)(unsigned char)s[i] - '0') <= 9; i++)
-        whole = whole * 10 + digit;
-    if (i == 0 || i > 16 || whole > UINT64_C(9200000000000000))
-        return false;
-    if (i < n) {
-        const size_t places = n - i - 1;
-        if (s[i] != '.' || places == 0 || places > 6)
-            return false;
-        for (i++; i < n; i++) {
-            if ((digit = (unsigned)(unsigned char)s[i] - '0') > 9)
-                return false;
-            part = part * 10 + digit;
-        }
-        part *= tens[6 - places];
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint32_t low, high;
+    if (FM_LIKELY(n >= 4)) {
+        memcpy(&low, s, 4);
+        memcpy(&high, s + n - 4, 4);
+        return low | (uint64_t)high << 8 * (n - 4);
     }
-    out->ns = (int64_t)(whole * 1000 + part / 1000);
-    out->ps = (uint32_t)(part % 1000);
+    return (uint64_t)(unsigned char)s[0] | (uint64_t)(unsigned char)s[n / 2] << 8 * (n / 2) |
+           (uint64_t)(unsigned char)s[n - 1] << 8 * (n - 1);
+#else
+    return load(s, n);
+#endif
+}
+
+/* Eight digits without their '0'; false: something else is among them. */
+static inline bool eight_digits(uint64_t x, uint64_t *value)
+{
+    if (FM_UNLIKELY(((x | (x + UINT64_C(0x7676767676767676))) & UINT64_C(0x8080808080808080)) != 0))
+        return false;
+    x = x * 10 + (x >> 8);
+    *value = ((x & UINT64_C(0xff000000ff)) * UINT64_C(0x000f424000000064) +
+              (x >> 16 & UINT64_C(0xff000000ff)) * UINT64_C(0x0000271000000001)) >> 32;
+    return true;
+}
+
+/* Whole digits times 10^-places, as nanoseconds. */
+static inline bool set_short(uint64_t digits, unsigned places, struct fm_json_time *out)
+{
+    uint64_t ns = digits, ps = 0;
+    if (FM_LIKELY(places <= 3)) {
+        if (__builtin_mul_overflow(digits, (uint64_t)tens[3 - places], &ns))
+            return false;
+    } else {
+        ns = digits / tens[places - 3];
+        ps = digits % tens[places - 3] * tens[6 - places];
+    }
+    if (FM_UNLIKELY(ns > UINT64_C(9200000000000000000)))
+        return false;
+    out->ns = (int64_t)ns;
+    out->ps = (uint32_t)ps;
     out->rest = 0;
     return true;
+}
+
+/* The first k (1 to 8) of 8 bytes. */
+static inline bool first_digits(const char *s, size_t k, uint64_t *value)
+{
+    return eight_digits((load(s, 8) ^ UINT64_C(0x3030303030303030)) << (64 - 8 * k), value);
+}
+
+/*
+ * Digits, a point, up to 6 more and nothing else, up to 20 bytes: the most common by far.
+ *
+ *     1732107143473442.569
+ *     |lead      ||tail  |      the last 8 bytes, where the point must be, and is closed up
+ *
+ * false: something else.
+ */
+static inline bool micros_short(const char *s, size_t n, struct fm_json_time *out)
+{
+    const uint64_t zeros = UINT64_C(0x3030303030303030), points = UINT64_C(0x1e1e1e1e1e1e1e1e);
+    uint64_t lead = 0, more, tail, value;
+    if (n - 1 > 19 || (unsigned char)(s[0] - '0') > 9)
+        return false;
+    if (n <= 8) {
+        tail = (load_short(s, n) ^ zeros) << (64 - 8 * n);
+    } else {
+        if (!first_digits(s, FM_MIN(n - 8, (size_t)8), &lead))
+            return false;
+        if (n > 16) {
+            if (!first_digits(s + 8, n - 16, &more))
+                return false;
+            lead = lead * tens[n - 16] + more;
+        }
+        tail = load(s + n - 8, 8) ^ zeros;
+    }
+    const uint64_t apart = tail ^ points;
+    const uint64_t point = (apart - UINT64_C(0x0101010101010101)) & ~apart &
+                           UINT64_C(0x8080808080808080);
+    if (point == 0)
+        return n <= 16 && eight_digits(tail, &value) && set_short(lead * tens[8] + value, 0, out);
+    const unsigned at = (unsigned)__builtin_ctzll(point) / 8, places = 7 - at;
+    if (places == 0 || places > 6)
+        return false;
+    const uint64_t behind = ~UINT64_C(0) << (8 * at + 8);
+    const uint64_t before = tail & ~behind & ~(UINT64_C(0xff) << 8 * at);
+    return eight_digits((tail & behind) | before << 8, &value) &&
+           set_short(lead * tens[7] + value, places, out);
 }
 
 bool fm_json_micros(const char *s, size_t n, struct fm_json_time *out)

@@ -243,6 +243,9 @@ bool fm_chrome_document(struct fm_chrome *c, fm_json_more *source, void *user)
 {
     struct fm_json j;
     fm_json_init(&j, source, user);
+    c->shaped = 0;                 /* what is kept by the shapes of another scanner */
+    memset(c->layout, 0, sizeof c->layout);
+    memset(c->arg_way, 0, sizeof c->arg_way);
     if (source == fm_chrome_more)
         j.offset = c->skipped;
     c->end = FM_JSON_COMPLETE;

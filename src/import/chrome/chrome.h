@@ -48,6 +48,14 @@ struct fm_chrome_event {
     const struct fm_json_field *field[FM_CHROME_EVENT_FIELDS];
 };
 
+/* Which field stands at which place of an item of some shape. */
+struct fm_chrome_layout {
+    uint32_t shape;                /* of the scanner; 0: not used */
+    uint8_t n;
+    uint8_t number[FM_CHROME_EVENT_FIELDS], place[FM_CHROME_EVENT_FIELDS];
+};
+#define FM_CHROME_LAYOUTS 64u
+
 /* A pid or tid: a number (or a text of digits), else a text; absent is none. */
 enum fm_chrome_ident_kind { FM_CHROME_NONE, FM_CHROME_NUMBER, FM_CHROME_TEXT };
 struct fm_chrome_ident {
@@ -164,7 +172,8 @@ struct fm_chrome {
     } shape[FM_JSON_FIELDS];       /* keys that stood there last, and what they are */
     /* event.c */
     struct fm_chrome_event event;
-    uint32_t shaped;               /* keys that event.field was made from; 0: make it anew */
+    uint32_t shaped;               /* the shape that event.field was made for */
+    struct fm_chrome_layout layout[FM_CHROME_LAYOUTS];
     /* source.c */
     uint64_t skipped;              /* bytes before the document */
     uint64_t facts;
@@ -200,6 +209,11 @@ struct fm_chrome {
     uint64_t arg_numeric[FM_CHROME_ARGS_MAX / 64];   /* bits: "num.x.y", a whole number */
     uint64_t arg_wanted[FM_CHROME_ARGS_MAX / 64];    /* some class reads it */
     struct fm_map arg_map;         /* hash of a path -> number + 1 | INTO */
+    struct {
+        const char *key;           /* of a shape of the scanner, with the shape's generation */
+        uint32_t generation;
+        uint64_t way;              /* what arg_map says of it */
+    } arg_way[FM_CHROME_LAYOUTS];
     bool any_args, all_args;       /* some class has `args`; every argument is asked for */
     struct fm_chrome_own *own;     /* labels of arguments that only the user names */
     size_t owns;
@@ -233,6 +247,10 @@ bool fm_chrome_more(void *user, size_t used, size_t need, const unsigned char **
 bool fm_chrome_source_start(struct fm_chrome *c);
 
 /* ---- event.c */
+static inline struct fm_chrome_layout *fm_chrome_layout(struct fm_chrome *c, uint32_t shape)
+{
+    return &c->layout[shape / 8 % FM_CHROME_LAYOUTS];
+}
 void fm_chrome_event(struct fm_chrome *c, struct fm_json_object *object);
 /* Decoded text of a field (numbers as they stand), borrowed until the next call; the interned
  * string. NULL is "". */

@@ -303,51 +303,89 @@ static uint32_t hang_own(struct fm_chrome *c, uint32_t number, const struct fm_j
     return chain;
 }
 
+static uint32_t read_args(struct fm_chrome *c, const struct fm_json_field *args, char *path,
+                          size_t path_n, unsigned depth, uint32_t chain);
+
+/* A member whose path and way are known. */
+static uint32_t take_arg(struct fm_chrome *c, const struct fm_json_field *f, uint64_t way,
+                         uint32_t chain)
+{
+    const uint32_t text = way & 0xffff, number = way >> NUM_SHIFT & 0xffff;
+    int64_t whole;
+    fm_str str;
+    if (text && bit(c->arg_wanted, text - 1) && value_str(c, f, &str))
+        chain = fm_chrome_hang(c, chain, text - 1, str);
+    if (number && bit(c->arg_wanted, number - 1) && fm_chrome_i64(f, &whole))
+        chain = fm_chrome_hang(c, chain, number - 1, (uint64_t)whole);
+    if (way >> OWN_SHIFT & 0xffff)
+        chain = hang_own(c, (uint32_t)(way >> OWN_SHIFT & 0xffff) - 1, f, chain);
+    return chain;
+}
+
+static uint32_t read_arg(struct fm_chrome *c, const struct fm_json_field *f, char *path,
+                         size_t n, unsigned depth, uint32_t chain)
+{
+    if (n + f->key_n + 1 > MAX_PATH)
+        return chain;
+    if (n)
+        path[n++] = '.';
+    memcpy(path + n, f->key, f->key_n);
+    n += f->key_n;
+    const uint64_t *slot = fm_map_find(&c->arg_map, hash(path, n));
+    uint64_t way = slot ? *slot : 0;
+    bool into = f->kind == FM_JSON_OBJECT && depth < MAX_DEPTH;
+    if (c->all_args && !into && !(way >> OWN_SHIFT & 0xffff) && c->owns < FM_CHROME_OWNS &&
+        add_own(c, path, n))
+        way = *fm_map_find(&c->arg_map, hash(path, n));
+    if (into && (way & INTO || c->all_args))
+        chain = read_args(c, f, path, n, depth + 1, chain);
+    return take_arg(c, f, way, chain);
+}
+
 /* As deep as the mapping's names go. */
 static uint32_t read_args(struct fm_chrome *c, const struct fm_json_field *args, char *path,
                           size_t path_n, unsigned depth, uint32_t chain)
 {
     struct fm_json_object o;
-    int64_t whole;
-    fm_str str;
     if (!fm_json_object_read(&o, args->text, args->n))
         return chain;
-    do {
-        for (uint32_t i = 0; i < o.fields; i++) {
-            const struct fm_json_field *f = &o.field[i];
-            size_t n = path_n;
-            if (n + f->key_n + 1 > MAX_PATH)
-                continue;
-            if (n)
-                path[n++] = '.';
-            memcpy(path + n, f->key, f->key_n);
-            n += f->key_n;
-            const uint64_t *slot = fm_map_find(&c->arg_map, hash(path, n));
-            uint64_t way = slot ? *slot : 0;
-            bool into = f->kind == FM_JSON_OBJECT && depth < MAX_DEPTH;
-            if (c->all_args && !into && !(way >> OWN_SHIFT & 0xffff) &&
-                c->owns < FM_CHROME_OWNS && add_own(c, path, n))
-                way = *fm_map_find(&c->arg_map, hash(path, n));
-            if (into && (way & INTO || c->all_args))
-                chain = read_args(c, f, path, n, depth + 1, chain);
-            uint32_t text = way & 0xffff, number = way >> NUM_SHIFT & 0xffff;
-            if (text && bit(c->arg_wanted, text - 1) && value_str(c, f, &str))
-                chain = fm_chrome_hang(c, chain, text - 1, str);
-            if (number && bit(c->arg_wanted, number - 1) && fm_chrome_i64(f, &whole))
-                chain = fm_chrome_hang(c, chain, number - 1, (uint64_t)whole);
-            if (way >> OWN_SHIFT & 0xffff)
-                chain = hang_own(c, (uint32_t)(way >> OWN_SHIFT & 0xffff) - 1, f, chain);
-        }
-    } while (fm_json_object_more(&o));
+    do
+        for (uint32_t i = 0; i < o.fields; i++)
+            chain = read_arg(c, &o.field[i], path, path_n, depth, chain);
+    while (fm_json_object_more(&o));
     return chain;
+}
+
+/* A member of an event that the scanner has split: its key is that of a shape, so where it lies
+ * tells what it is. */
+static uint32_t read_split(struct fm_chrome *c, const struct fm_json_field *f, uint32_t generation,
+                           uint32_t chain)
+{
+    const size_t place = (uint64_t)(uintptr_t)f->key * UINT64_C(0x9e3779b97f4a7c15) >> 58;
+    char path[MAX_PATH];
+    if (c->all_args || f->kind == FM_JSON_OBJECT || f->key_n > MAX_PATH)
+        return read_arg(c, f, path, 0, 1, chain);
+    if (FM_UNLIKELY(c->arg_way[place].key != f->key ||
+                    c->arg_way[place].generation != generation)) {
+        const uint64_t *slot = fm_map_find(&c->arg_map, hash(f->key, f->key_n));
+        c->arg_way[place].key = f->key;
+        c->arg_way[place].generation = generation;
+        c->arg_way[place].way = slot ? *slot : 0;
+    }
+    return take_arg(c, f, c->arg_way[place].way, chain);
 }
 
 uint32_t fm_chrome_args(struct fm_chrome *c, const struct fm_json_field *args, uint32_t chain)
 {
+    const struct fm_json_object *o = c->event.object;
     char path[MAX_PATH];
     if (!args || args->kind != FM_JSON_OBJECT || !c->any_args)
         return chain;
-    return read_args(c, args, path, 0, 1, chain);
+    if (!args->split)
+        return read_args(c, args, path, 0, 1, chain);
+    for (uint32_t i = 0; i < args->inner_n; i++)
+        chain = read_split(c, &o->inner[args->inner + i], fm_json_generation(o), chain);
+    return chain;
 }
 
 /* ------------------------------------------------------------------ rows */

@@ -133,34 +133,43 @@ static void find_fields(struct fm_chrome *c, struct fm_chrome_event *e,
     }
 }
 
-/* Whether the table of the last event holds for this one: all keys are known by their names and
- * stand where they stood. */
-static bool same_fields(const struct fm_chrome *c, const struct fm_json_object *object)
+/* Where the fields of a shape are, for the next event of it. */
+static void keep_layout(struct fm_chrome *c, const struct fm_chrome_event *e,
+                        const struct fm_json_object *object)
 {
-    if (object != c->event.object || object->fields != c->shaped || object->rest)
-        return false;
-    for (uint32_t i = 0; i < object->fields; i++)
-        if (object->field[i].name != c->shape[i].name || object->field[i].kind == FM_JSON_NULL)
-            return false;
-    return true;
+    struct fm_chrome_layout *l = fm_chrome_layout(c, object->shape);
+    l->shape = object->shape;
+    l->n = 0;
+    for (unsigned i = 0; i < FM_CHROME_EVENT_FIELDS; i++) {
+        if (e->field[i]) {
+            l->number[l->n] = (uint8_t)i;
+            l->place[l->n++] = (uint8_t)(e->field[i] - object->field);
+        }
+    }
 }
 
-/* Events look like the one before, and its table needs no change then. */
+/* Most events have the shape of one before (json.h), whose keys need not be looked at again. */
 static void set_fields(struct fm_chrome *c, struct fm_json_object *object,
                        struct fm_json_field *kept)
 {
     struct fm_chrome_event *e = &c->event;
-    if (FM_LIKELY(same_fields(c, object)))
+    const struct fm_chrome_layout *l = fm_chrome_layout(c, object->shape);
+    const bool known = object->shape && l->shape == object->shape;
+    if (known && object->shape == c->shaped && object == e->object)
         return;
     memset(e->field, 0, sizeof e->field);
     e->object = object;
-    c->shaped = object->rest ? 0 : object->fields;
-    for (uint32_t i = 0; i < object->fields; i++)
-        if (object->field[i].kind == FM_JSON_NULL || object->field[i].key_n > 7)
-            c->shaped = 0;
+    c->shaped = object->shape;
+    if (known) {
+        for (unsigned i = 0; i < l->n; i++)
+            e->field[l->number[i]] = &object->field[l->place[i]];
+        return;
+    }
     find_fields(c, e, object);
     while (FM_UNLIKELY(object->rest != NULL) && more_fields(e, object, kept))
         find_fields(c, e, object);
+    if (object->shape)
+        keep_layout(c, e, object);
 }
 
 /* ------------------------------------------------------------------ times */
