@@ -122,9 +122,9 @@ static enum fm_status keep_events(struct fm_selection *sel, enum fm_from from, c
             sel->event_name = e->name;
     }
     if (kept == 0 && event != NULL)
-        return fm_error_set(err, FM_CONFIG, "event '%s' has no %s", event, name);
+        return fm_error_set(err, FM_UNKNOWN, "event '%s' has no %s", event, name);
     if (kept == 0)
-        return fm_error_set(err, FM_CONFIG, "the input has no %s", name);
+        return fm_error_set(err, FM_UNKNOWN, "the input has no %s", name);
     if (kept > 1)
         sel->event_name = fm_store_str_add(sel->store, from_name[from], strlen(from_name[from]));
     return sel->event_name == FM_NONE ? fm_error_nomem(err) : FM_OK;
@@ -134,9 +134,10 @@ static enum fm_status keep_events(struct fm_selection *sel, enum fm_from from, c
 static enum fm_status keep_launched(struct fm_selection *sel, const char *event,
                                     struct fm_error *err)
 {
-    size_t n, kept = 0;
+    size_t n;
     const struct fm_link *link = fm_store_links(sel->store, &n);
     uint64_t *rows;
+    bool some = false;
 
     sel->row_words = (fm_store_rows(sel->store) + 63) / 64;
     rows = fm_mem_zalloc(sel->mem, sel->row_words * sizeof *rows);
@@ -146,15 +147,17 @@ static enum fm_status keep_launched(struct fm_selection *sel, const char *event,
         if (link[i].kind != FM_LINK_LAUNCH || link[i].target != FM_LINK_ROW)
             continue;
         rows[link[i].from / 64] |= UINT64_C(1) << (link[i].from % 64);
-        kept++;
+        some = true;
     }
     for (size_t w = 0; w < sel->row_words && sel->rows != NULL; w++)
         rows[w] &= sel->rows[w];
     if (sel->rows != NULL)
         fm_mem_free(sel->mem, sel->rows, sel->row_words * sizeof *rows);
     sel->rows = rows;
-    return kept > 0 ? keep_events(sel, FM_FROM_LAUNCHES, event, err)
-                    : fm_error_set(err, FM_CONFIG, "the input has no launches");
+    if (some)
+        return keep_events(sel, FM_FROM_LAUNCHES, event, err);
+    memset(sel->event, 0, fm_store_events(sel->store));
+    return fm_error_set(err, FM_UNKNOWN, "the input has no launches");
 }
 
 /* What the rows of a view weigh by themselves: *unit is NULL for one a row. */

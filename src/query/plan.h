@@ -252,7 +252,8 @@ bool fm_from_find(const char *name, enum fm_from *from);
 const char *fm_from_text(enum fm_from from);
 /* The stacks that the rows of a selected view have, and the parts of spans: flow->view. */
 enum fm_status fm_from_view(struct fm_flow *flow, struct fm_error *err);
-/* A selection of the rows of a view (not samples). FM_CONFIG: there are none. */
+/* A selection of the rows of a view (not samples). FM_UNKNOWN: there are none, and the selection is
+ * empty. */
 enum fm_status fm_from_select(struct fm_selection *sel, enum fm_from from,
                               struct fm_store *store, const struct fm_select_options *options,
                               struct fm_error *err);

@@ -233,8 +233,15 @@ static struct fm_pred *thread_test(struct fm_compile *c, struct fm_operand *o,
     return k == FM_NONE ? NULL : number_test(c, c->operand[k], s);
 }
 
-/* event: auto holds always; a name of no event may be a metric; else it is an error that lists what
- * the store has. */
+/* All selected rows are of an event that no row names: an alias (cpu), a derived one (leak). */
+static bool is_selected(const struct fm_compile *c, const struct fm_scalar *s)
+{
+    return c->event != NULL && strncmp(c->event, s->text, s->n) == 0
+           && (c->event[s->n] == '\0' || c->event[s->n] == ':');
+}
+
+/* event: auto holds always; a name of no event may be a metric, or what the selection is of; else
+ * it is an error that lists what the store has. */
 static struct fm_pred *event_test(struct fm_compile *c, struct fm_operand *o,
                                   const struct fm_scalar *s)
 {
@@ -268,6 +275,8 @@ static struct fm_pred *event_test(struct fm_compile *c, struct fm_operand *o,
         uint32_t k = fm_operand_find(c, FM_SCOPE_ROWS, "metric", 6);
         return k == FM_NONE ? NULL : text_test(c, c->operand[k], s, false);
     }
+    if (is_selected(c, s))
+        return constant(c, FM_YES);
     fm_yaml_error(fm_yaml_as(c->log, FM_YAML_EVENT),
                   s->at, "no event '%.*s'; inputs have: %s", (int)FM_MIN(s->n, 100u),
                   s->text, list);

@@ -147,6 +147,26 @@ static bool is_plain_event(struct fm_flow *flow, const char *name)
     return strcmp(name, "all") == 0 || fm_event_known(flow->sel.store, name);
 }
 
+/* Rows of a view. A let that finds none is empty, with a warning: a join can do without it. */
+static enum fm_status open_view(struct fm_flow *flow, struct fm_store *store,
+                                const struct fm_select_options *options, struct fm_error *err)
+{
+    const struct fm_yaml_node *at = flow->pipe->from;
+    enum fm_status status = fm_from_select(&flow->sel, flow->c->from, store, options, err);
+
+    if (status != FM_UNKNOWN)
+        return status;
+    if (flow->pipe->let == NULL || err == NULL) {
+        if (err != NULL)
+            err->status = FM_CONFIG;
+        return FM_CONFIG;
+    }
+    fm_yaml_warn(fm_yaml_as(flow->c->log, FM_YAML_EMPTY), at, "%s", err->message);
+    flow->warned = true;
+    fm_error_clear(err);
+    return FM_OK;
+}
+
 enum fm_status fm_flow_open(struct fm_flow *flow, struct fm_store *store, struct fm_error *err)
 {
     const struct fm_select_options *select = flow->pipe->plan->select;
@@ -165,7 +185,7 @@ enum fm_status fm_flow_open(struct fm_flow *flow, struct fm_store *store, struct
     options.append = options.append == NULL ? "none" : options.append;
     if (flow->c->from != FM_FROM_SAMPLES && flow->c->from < FM_FROM_THREADS) {
         options.event = select == NULL ? NULL : select->event;
-        return fm_from_select(&flow->sel, flow->c->from, store, &options, err);
+        return open_view(flow, store, &options, err);
     }
     status = fm_selection_init(&flow->sel, store, &options, err);
     if (status == FM_CONFIG && options.weight == NULL && weighs_otherwise(flow->pipe->list)) {
