@@ -271,6 +271,8 @@ FM_API size_t fm_store_modules(const struct fm_store *store);
 FM_API void fm_store_module(const struct fm_store *store, size_t i, struct fm_module_info *out);
 FM_API size_t fm_store_accounts(const struct fm_store *store);
 FM_API void fm_store_account(const struct fm_store *store, size_t i, struct fm_account_info *out);
+/* Name of column i of the rows, the built-in ones first, then labels; NULL past the end. */
+FM_API const char *fm_store_column(const struct fm_store *store, size_t i);
 FM_API uint64_t fm_store_rows(const struct fm_store *store);
 FM_API size_t fm_store_memory(const struct fm_store *store);  /* bytes held */
 
@@ -356,7 +358,8 @@ struct fm_export_options {
     size_t sets;
 };
 
-/* Writes the selected rows with exporter `name` ("folded", "speedscope", "svg" ...). */
+/* Writes the selected rows with exporter `name` ("folded", "speedscope", "svg" ...). FM_OK with a
+ * message in err: the filters left no rows, and the message names the one that did. */
 FM_API enum fm_status fm_export(struct fm_ctx *ctx, struct fm_store *store, const char *name,
                                 const struct fm_select_options *select,
                                 const struct fm_export_options *options,

@@ -71,7 +71,11 @@ static int write_store(struct cli *cli, struct fm_store *store, const char *name
                        &output.sink, &err);
     if (!output_close(&output, status == FM_OK))
         return EXIT_NOTHING;
-    return status == FM_OK ? EXIT_DONE : say_write_error(&err, cli->options.output);
+    if (status != FM_OK)
+        return say_write_error(&err, cli->options.output);
+    if (err.message[0])
+        say("warning: %s", err.message);
+    return EXIT_DONE;
 }
 
 /* The chosen events, and what the output needs beside them. */

@@ -172,6 +172,50 @@ static bool labels_to_keep(const struct options *o, const char *needs, char *kee
     return true;
 }
 
+/* The label that a word of --keep means, without what says that it is one. */
+static const char *bare_label(const char *word)
+{
+    static const char *const prefix[] = {"label.", "args.", "arg."};
+
+    for (size_t i = 0; i < sizeof(prefix) / sizeof(prefix[0]); i++)
+        if (strncmp(word, prefix[i], strlen(prefix[i])) == 0)
+            return word + strlen(prefix[i]);
+    return word;
+}
+
+/* Says that the inputs have no label of that name, with the nearest one. */
+static void say_no_label(const struct fm_store *store, const char *word)
+{
+    const char *name = bare_label(word), *column, *near;
+    struct words columns = {0};
+    size_t i = 0;
+
+    while ((column = fm_store_column(store, i++)) && strcmp(column, name) != 0 &&
+           strcmp(column, word) != 0)
+        words_add(&columns, column);
+    if (!column) {
+        near = nearest_word(name, columns.word, columns.n);
+        say("warning: option '--keep': the input has no label '%s'%s%s%s", word,
+            near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    }
+    free(columns.word);
+}
+
+static void check_kept(const struct cli *cli, const struct fm_store *store)
+{
+    const char *list = cli->options.import.keep;
+
+    while (list && *list) {
+        size_t n = strcspn(list, ",");
+        char *word = must(strndup(list, n));
+
+        if (n > 0 && strcmp(word, "all") != 0)
+            say_no_label(store, word);
+        free(word);
+        list += n + (list[n] == ',');
+    }
+}
+
 int load(struct cli *cli, const char *const *path, size_t n, const char *needs,
          struct fm_store **store)
 {
@@ -193,6 +237,7 @@ int load(struct cli *cli, const char *const *path, size_t n, const char *needs,
     if (!*store)
         return status == FM_OK ? EXIT_NOTHING : say_error(&err);
     result = say_findings(*store, status, &err);
+    check_kept(cli, *store);
     if (result == EXIT_DAMAGE && cli->options.strict) {
         say("nothing written: the input is damaged and --strict was given");
         fm_store_free(*store);

@@ -411,14 +411,53 @@ static enum fm_status run_filter(struct fm_compile *c, const struct filter *f,
     return p == NULL || c->log->errors > 0 ? FM_CONFIG : fm_rows_where(c, sel, v, p, err);
 }
 
+static enum fm_status has_rows(const struct fm_selection *sel, bool *some, struct fm_error *err)
+{
+    struct fm_scan scan;
+    enum fm_status status = fm_scan_init(&scan, sel, NULL, 0, err);
+
+    if (status != FM_OK)
+        return status;
+    do {
+        *some = fm_scan_next(&scan);
+    } while (*some && scan.n == 0);
+    fm_scan_release(&scan);
+    return FM_OK;
+}
+
+/* Remembers the filter behind which there are no rows any more. */
+static enum fm_status look_for_rows(struct fm_compile *c, const struct filter *f,
+                                    const struct fm_selection *sel, struct fm_window *window,
+                                    bool *some, struct fm_error *err)
+{
+    enum fm_status status;
+
+    if (!*some)
+        return FM_OK;
+    status = has_rows(sel, some, err);
+    if (status != FM_OK || *some)
+        return status;
+    window->emptied = fm_arena_printf(c->arena, "%s '%.*s'", f->name,
+                                      (int)FM_MIN(f->file->size, (size_t)200), f->file->text);
+    return window->emptied != NULL ? FM_OK : fm_error_nomem(err);
+}
+
 enum fm_status fm_filters_run(struct fm_compile *c, struct fm_selection *sel, struct fm_view *v,
                               const struct fm_select_options *options, struct fm_window *window,
                               struct fm_error *err)
 {
+    enum fm_status status;
+    bool some = false;
+
+    window->emptied = NULL;
+    if (options == NULL || options->filters == 0)
+        return FM_OK;
+    status = has_rows(sel, &some, err);
+    if (status != FM_OK)
+        return status;
     for (int edits = 0; edits < 2; edits++) {
-        for (size_t i = 0; options != NULL && i < options->filters; i++) {
+        for (size_t i = 0; i < options->filters; i++) {
             struct filter f;
-            enum fm_status status = FM_OK;
             if (!split(c->arena, options->filter[i], &f))
                 return fm_error_nomem(err);
             if ((strcmp(f.key, "hide") == 0 || strcmp(f.key, "show") == 0) != (edits == 1))
@@ -428,6 +467,8 @@ enum fm_status fm_filters_run(struct fm_compile *c, struct fm_selection *sel, st
                 return fm_error_set(err, FM_CONFIG, "filter '%s' is not KEY=VALUE",
                                     options->filter[i]);
             status = run_filter(c, &f, sel, v, window, err);
+            if (status == FM_OK && edits == 0)
+                status = look_for_rows(c, &f, sel, window, &some, err);
             if (c->arena->oom)
                 return fm_error_nomem(err);
             if (status != FM_OK) {
@@ -443,7 +484,7 @@ enum fm_status fm_filters_run(struct fm_compile *c, struct fm_selection *sel, st
 enum fm_status fm_query_filter(struct fm_ctx *ctx, struct fm_selection *sel,
                                const struct fm_select_options *options, struct fm_error *err)
 {
-    struct fm_window window = { INT64_MIN, INT64_MAX };
+    struct fm_window window = { INT64_MIN, INT64_MAX, NULL };
     struct fm_compile c = { .ctx = ctx, .store = sel->store };
     struct fm_view v = { .generation = 0 };
     struct fm_arena arena;
@@ -462,6 +503,8 @@ enum fm_status fm_query_filter(struct fm_ctx *ctx, struct fm_selection *sel,
         status = fm_filters_run(&c, sel, &v, options, &window, err);
     if (status == FM_OK)
         status = fm_selection_settle(sel, err);
+    if (status == FM_OK && window.emptied != NULL)
+        (void)fm_error_set(err, FM_OK, "no rows are left after %s", window.emptied);
     fm_compile_release(&c);
     fm_arena_release(&arena);
     return status;

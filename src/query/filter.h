@@ -10,6 +10,7 @@
 /* The time window that filters and time steps have left: ns since the start, [from, to). */
 struct fm_window {
     int64_t from, to;
+    const char *emptied;         /* "--comm 'x'", the filter that left no rows; or NULL */
 };
 
 /* Row filters in the order given, then hide and show. FM_CONFIG: err has the first message, all of

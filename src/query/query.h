@@ -25,7 +25,8 @@
 #include "store/select.h"
 
 /* Applies the command line's filters ("time=…", "comm=…", "focus=…" …) to a selection: row filters
- * in the order given, then stack edits. FM_CONFIG for an unknown filter, column or pattern. */
+ * in the order given, then stack edits. FM_CONFIG for an unknown filter, column or pattern. FM_OK
+ * with a message in err: no rows are left. */
 enum fm_status fm_query_filter(struct fm_ctx *ctx, struct fm_selection *sel,
                                const struct fm_select_options *options, struct fm_error *err);
 

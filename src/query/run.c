@@ -18,21 +18,13 @@
 /* --------------------------------------------------------------- the rows */
 
 /* The same of the options that choose samples, which stand in no file. */
-static enum fm_status warn_when_filtered(struct fm_flow *flow, struct fm_error *err)
+static void warn_when_filtered(struct fm_flow *flow)
 {
-    const struct fm_select_options *select = flow->pipe->plan->select;
-    enum fm_status status;
-    bool some;
-
-    if (select == NULL || select->filters == 0)
-        return FM_OK;
-    status = fm_flow_has_rows(flow, &some, err);
-    if (status != FM_OK || some)
-        return status;
-    fm_yaml_warn(fm_yaml_as(flow->c->log, FM_YAML_EMPTY), NULL,
-                 "no rows are left after the options that choose samples");
+    if (flow->window.emptied == NULL)
+        return;
+    fm_yaml_warn(fm_yaml_as(flow->c->log, FM_YAML_EMPTY), NULL, "no rows are left after %s",
+                 flow->window.emptied);
     flow->warned = true;
-    return FM_OK;
 }
 
 /* --------------------------------------------------------------- the steps */
@@ -54,7 +46,7 @@ static enum fm_status start_rows(struct fm_flow *flow, struct fm_error *err)
         c->log->file = flow->pipe->q->file;
     }
     if (status == FM_OK)
-        status = warn_when_filtered(flow, err);
+        warn_when_filtered(flow);
     return status == FM_OK ? fm_stacks_pseudo(c, &flow->sel, &flow->view, err) : status;
 }
 

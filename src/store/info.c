@@ -376,6 +376,13 @@ void fm_store_account(const struct fm_store *store, size_t i, struct fm_account_
     }
 }
 
+const char *fm_store_column(const struct fm_store *store, size_t i)
+{
+    if (i >= fm_store_columns(store))
+        return NULL;
+    return fm_store_str(store, fm_store_column_info(store, (fm_column)i)->name, NULL);
+}
+
 uint64_t fm_store_rows(const struct fm_store *store)
 {
     return store->rows;
