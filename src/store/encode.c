@@ -106,24 +106,72 @@ static size_t pack(unsigned char *out, const uint64_t *value, size_t n, uint64_t
     return (size_t)(p - out);
 }
 
+/* Whole groups of 8 values, which are `width` bytes: with the width known to the compiler, offsets
+ * and shifts are constants. Returns how many values that were. */
+static inline __attribute__((always_inline)) size_t unpack_groups(const unsigned char *in,
+                                                                  uint64_t *out, size_t n,
+                                                                  uint64_t base, unsigned width)
+{
+    uint64_t mask = (1ull << width) - 1;
+    size_t i = 0;
+
+#define VALUE(k) (base + (load64(in + ((k) * width >> 3)) >> ((k) * width & 7) & mask))
+    for (; i + 8 <= n; i += 8, in += width) {
+        out[i] = VALUE(0);
+        out[i + 1] = VALUE(1);
+        out[i + 2] = VALUE(2);
+        out[i + 3] = VALUE(3);
+        out[i + 4] = VALUE(4);
+        out[i + 5] = VALUE(5);
+        out[i + 6] = VALUE(6);
+        out[i + 7] = VALUE(7);
+    }
+#undef VALUE
+    return i;
+}
+
 static void unpack(const unsigned char *in, uint64_t *out, size_t n, uint64_t base, unsigned width)
 {
     uint64_t mask = (1ull << width) - 1;
     size_t bit = 0, i = 0;
 
     fm_assert(width <= WIDTH_MAX);
-    if (width == 0) {
+    switch (width) {
+    case 0:
         for (; i < n; i++)
             out[i] = base;
         return;
+#define WIDTH(w)                                      \
+    case w:                                           \
+        i = unpack_groups(in, out, n, base, w);       \
+        break
+    WIDTH(1);                           /* those of ids, weights and times, mostly */
+    WIDTH(2);
+    WIDTH(3);
+    WIDTH(4);
+    WIDTH(8);
+    WIDTH(9);
+    WIDTH(10);
+    WIDTH(11);
+    WIDTH(12);
+    WIDTH(13);
+    WIDTH(14);
+    WIDTH(15);
+    WIDTH(16);
+    WIDTH(17);
+    WIDTH(18);
+    WIDTH(19);
+    WIDTH(20);
+    WIDTH(21);
+    WIDTH(22);
+    WIDTH(23);
+    WIDTH(24);
+#undef WIDTH
+    default:
+        i = unpack_groups(in, out, n, base, width);
+        break;
     }
-    for (; i + 8 <= n; i += 8) {            /* 8 values are `width` bytes: shifts repeat */
-        for (unsigned k = 0; k < 8; k++) {
-            unsigned at = k * width;
-            out[i + k] = base + (load64(in + (at >> 3)) >> (at & 7) & mask);
-        }
-        in += width;
-    }
+    in += i / 8 * width;
     for (; i < n; i++, bit += width)
         out[i] = base + (load64(in + (bit >> 3)) >> (bit & 7) & mask);
 }
