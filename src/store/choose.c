@@ -2,7 +2,7 @@
  * choose.c - which events a name means.
  *
  *     auto      what the mapping prefers, see fm_store_event_default()
- *     all       every event with samples or weight-bearing stacks
+ *     all       every event with samples or weight-bearing stacks, except derived rows
  *     NAME      every event of that name; else of that metric ("alloc" is three events of JFR);
  *               else the first present entry of an alias ("cpu" is this event, or else that one);
  *               else a derived event ("leak"); else every event whose name, or else metric, a glob
@@ -192,11 +192,25 @@ static enum fm_status choose(struct chooser *c, struct item want, bool *as, stru
     return some ? FM_OK : FM_UNKNOWN;
 }
 
+/* Rows that were derived from others (times off the CPU or on run queues, wakeups): in no sum but
+ * their own. */
+static bool is_derived(const struct fm_store *store, const struct fm_event *e)
+{
+    static const char *const metric[] = {"offcpu", "runq", "wakeups"};
+    const char *s = fm_store_str(store, e->metric, NULL);
+    if (e->kind != FM_KIND_STATE && e->kind != FM_KIND_INSTANT)
+        return false;
+    for (size_t i = 0; i < FM_COUNT(metric); i++)
+        if (strcmp(s, metric[i]) == 0)
+            return true;
+    return false;
+}
+
 static void choose_all(struct chooser *c)
 {
     for (size_t i = 0; i < c->events; i++) {
         const struct fm_event *e = fm_store_event_row(c->store, i);
-        if (e->stacks > 0 || e->kind == FM_KIND_SAMPLE)
+        if ((e->stacks > 0 || e->kind == FM_KIND_SAMPLE) && !is_derived(c->store, e))
             take(c, i);
     }
 }

@@ -139,6 +139,7 @@ END_TEST
 START_TEST(other_derived_rows)
 {
     struct fm_store *store = sched_store();
+    struct fm_select_options select = FM_INIT(select);
 
     gives(store, "wakeups",
           "  - group: {by: [thread, waker.thread, waker.path, link.event], measures: [self]}\n",
@@ -150,6 +151,12 @@ START_TEST(other_derived_rows)
           "event,self (ns)\nio,5\n");
     gives(store, "instants", "  - group: {by: [event], measures: [self]}\n",
           "event,self (samples)\nmark,1\n");
+    select.event = "all";
+    select.weight = "samples";
+    ck_assert_str_eq(query_run_with(ctx, store,
+                                    query_of("  - group: {by: [event], measures: [self]}\n"),
+                                    NULL, "csv", &select),
+                     "event,self (samples)\ncpu,1\nio,1\nsched_waking,1\n");
     fails(store, "launches", "  - group: {by: [event], measures: [self]}\n",
           "the input has no launches");
     fails(store, "offcpu", "  - group: {by: [waker.labl], measures: [self]}\n",
@@ -521,6 +528,99 @@ START_TEST(tables_of_the_store)
 }
 END_TEST
 
+/* ------------------------------------------------------- times, expressions */
+
+static void kept(struct fm_store *store, const char *step, const char *self)
+{
+    char steps[512], want[64];
+
+    snprintf(steps, sizeof steps, "%s  - group: {by: [{all: \"1\"}], measures: [self]}\n", step);
+    snprintf(want, sizeof want, "all,self (ns)\n1,%s\n", self);
+    gives(store, "samples", steps, want);
+}
+
+/* Rows at 5 (10), 9 (12), 7 (3), 2 (4) and 8 (6); the first of all is at 1. */
+START_TEST(forms_of_time)
+{
+    struct fm_store *store = stored_store();
+
+    kept(store, "  - time: -2ns..\n", "21");
+    kept(store, "  - time: {range: -2ns.., origin: end}\n", "21");
+    kept(store, "  - time: {range: ..-2ns, origin: end}\n", "14");
+    kept(store, "  - time: {range: 1ns..6ns, origin: start}\n", "14");
+    kept(store, "  - time: 50%/2\n", "31");
+    kept(store, "  - time: 50%/1\n", "4");
+    kept(store, "  - time: 12.5%..75%\n", "14");
+    kept(store, "  - time: 75%..\n", "21");
+    kept(store, "  - time: ..100%\n", "35");
+    kept(store, "  - time: \"@5ns..@8ns\"\n", "13");
+    kept(store, "  - time: 2026-01-31T12:00:00.000000008Z..\n", "18");
+    kept(store, "  - time: ..2026-01-31T13:00:00.000000007+01:00\n", "14");
+    kept(store, "  - time: {range: 1769860800s.., origin: epoch}\n", "35");
+    fails(store, "samples", "  - time: 5ns\n  - group: {by: [cpu], measures: [self]}\n",
+          "'5ns' is no time range");
+    fm_store_free(store);
+    store = query_store(ctx, "main 1 ts=5\n");
+    fails(store, "samples",
+          "  - time: 2026-01-31T12:00:00Z..\n  - group: {by: [cpu], measures: [self]}\n",
+          "no input knows its wall clock");
+    fails(store, "samples",
+          "  - time: {range: 1s.., origin: epoch}\n  - group: {by: [cpu], measures: [self]}\n",
+          "no input knows its wall clock");
+    fm_store_free(store);
+}
+END_TEST
+
+START_TEST(expressions_over_rows)
+{
+    struct fm_store *store = query_store(ctx, "main;work 10 i.x=-7 i.y=2 name=ab ts=1\n"
+                                              "main 20 i.x=3 ts=2\n"
+                                              "main;work;main 30 i.y=5 name=cde ts=3\n"
+                                              "- 40 ts=4\n");
+
+    gives(store, "samples",
+          "  - group:\n      by: [{all: \"1\"}]\n      measures:\n"
+          "        abs: sum(abs(x))\n        min: \"sum(min(x, y))\"\n"
+          "        max: \"sum(max(x, y, 0))\"\n        or: \"sum(coalesce(x, y, 100))\"\n"
+          "        bucket: \"sum(bucket(x, 5))\"\n        len: sum(len(name))\n"
+          "        when: sum(weight if x > 0)\n        if: \"sum(if(x > 0, 1, 2))\"\n"
+          "        work: \"sum(weight if stack.has(function: wor*))\"\n"
+          "        mod: sum(x % 4)\n        half: sum(x / 2)\n        tests: count(x > 0)\n"
+          "        names: \"distinct(coalesce(name, '?'))\"\n",
+          "all,abs,min,max,or,bucket,len,when (ns),if,work (ns),mod,half,tests,names\n"
+          "1,10,1,10,101,-10,5,20,7,40,0,-2,2,3\n");
+    kept(store, "  - where: x > 0 or y > 0\n", "60");
+    kept(store, "  - where: not (x > 0 and y > 0)\n", "10");
+    kept(store, "  - where: not (x > 0)\n", "10");
+    kept(store, "  - where: {not: {x: \"> 0\"}}\n", "10");
+    kept(store, "  - where: {not: {all: [{x: \"> 0\"}, {y: \"> 0\"}]}}\n", "10");
+    kept(store, "  - where: {any: [{x: \"> 0\"}, {y: 5}]}\n", "50");
+    kept(store, "  - where: \"coalesce(x > 0, false) == false\"\n", "80");
+    kept(store, "  - where: \"stack.has(function: /^wo/)\"\n", "40");
+    kept(store, "  - where: \"not stack.has(function: work)\"\n", "60");
+    kept(store, "  - where: {not: {stack: {has: work}}}\n", "60");
+    fm_store_free(store);
+}
+END_TEST
+
+START_TEST(names_and_labels)
+{
+    struct fm_store *store = query_store(ctx, "main 1 cpu=3 s.cpu=left s.kind=hot ts=5\n"
+                                              "main 2 cpu=4 s.kind=cold ts=5\n");
+
+    /* a bare name is a column of the rows, else a label; label.X is always one */
+    gives(store, "samples",
+          "  - group: {by: [cpu, label.cpu, arg.cpu, kind], measures: [self]}\n",
+          "cpu,label.cpu,arg.cpu,kind,self (ns)\n3,left,left,hot,1\n4,,,cold,2\n");
+    kept(store, "  - where: {label.cpu: left}\n", "1");
+    kept(store, "  - where: {cpu: 4}\n", "2");
+    kept(store, "  - where: \"label.cpu == 'left' or cpu == 4\"\n", "3");
+    fails(store, "samples", "  - where: {label.nothing: 4}\n"
+          "  - group: {by: [cpu], measures: [self]}\n", "unknown column 'label.nothing'");
+    fm_store_free(store);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("query_rows");
@@ -538,6 +638,9 @@ int main(void)
     tcase_add_test(t, samples_within_spans);
     tcase_add_test(t, samples_within_buckets);
     tcase_add_test(t, tables_of_the_store);
+    tcase_add_test(t, forms_of_time);
+    tcase_add_test(t, expressions_over_rows);
+    tcase_add_test(t, names_and_labels);
     suite_add_tcase(s, t);
     r = srunner_create(s);
     srunner_run_all(r, CK_ENV);
