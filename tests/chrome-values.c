@@ -410,6 +410,13 @@ static void note_time(struct figures *f, const struct read *r, uint32_t i)
     f->timed = true;
 }
 
+/* An asynchronous span; its steps are rows as well, and no spans to the reader there. */
+static bool is_async(const struct read *r, const struct fm_event *e)
+{
+    return e->kind == FM_KIND_ASYNC &&
+           strcmp(fm_store_str(r->store, e->name, NULL), "async-steps") != 0;
+}
+
 static void one_row(struct read *r, uint32_t i, uint64_t row, void *user)
 {
     struct figures *f = user;
@@ -429,6 +436,8 @@ static void one_row(struct read *r, uint32_t i, uint64_t row, void *user)
         fold_at(&f->spans, stack_key(r, i))[0] += r->col[WEIGHT][i];
         break;
     case FM_KIND_ASYNC:
+        if (!is_async(r, e))
+            break;
         f->async_rows += !open;
         f->async_open += open;
         f->async_ns += open ? 0 : r->col[DUR][i];
@@ -444,7 +453,7 @@ static void async_row(struct read *r, uint32_t i, uint64_t row, void *user)
     struct figures *f = user;
     const struct fm_event *e = fm_store_event_row(r->store, r->col[EVENT][i]);
     (void)row;
-    if (e->kind != FM_KIND_ASYNC || (has(r, UNFINISHED, i) && r->col[UNFINISHED][i] != 0))
+    if (!is_async(r, e) || (has(r, UNFINISHED, i) && r->col[UNFINISHED][i] != 0))
         return;
     r->out.n = 0;
     if (has(r, NAME, i))

@@ -3,10 +3,14 @@
  *
  *     b n e      key (category, scope, id, and the process when the id is local): e closes the
  *                nearest open b of its name, as E does (pair.c)
- *     S T p F    key (name, scope, id): F closes S; T and p are steps, named by args.step
+ *     S T p F    key (name, scope, id): F closes S; T and p are steps, named by args.step: T begins
+ *                one that lasts to the next event, p ends one that began at the event before
  *
- * Begins and ends wait as records until the end of the file and are then paired by key. Instants
- * and steps are rows at once.
+ *     S ──── T a ─────── T b ───── F        S ────── p a ──── p b ──── F
+ *            └ a ──────┘ └ b ────┘          └ a ───┘ └ b ───┘
+ *
+ * Begins, steps and ends wait as records until the end of the file and are then paired by key.
+ * Instants are rows at once, and a step outside of any span is one, too.
  */
 #include "import/chrome/chrome.h"
 #include "import/chrome/span.h"
@@ -25,6 +29,20 @@ static const struct fm_field async_field[A_FIELDS] = {
 };
 static const struct fm_chrome_group async_group = {"async", async_field, A_FIELDS, true};
 
+/* A step of a span; the name is that of the step. */
+enum { S_TS, S_DUR, S_THREAD, S_NAME, S_CAT, S_ID, S_SPAN, S_UNFINISHED, S_FIELDS };
+static const struct fm_field step_field[S_FIELDS] = {
+    [S_TS] = {"ts", FM_TYPE_TIME, "ns"},
+    [S_DUR] = {"dur", FM_TYPE_DUR, "ns"},
+    [S_THREAD] = {"thread", FM_TYPE_THREAD, NULL},
+    [S_NAME] = {"name", FM_TYPE_STRING, NULL},
+    [S_CAT] = {"cat", FM_TYPE_STRING, NULL},
+    [S_ID] = {"id", FM_TYPE_STRING, NULL},
+    [S_SPAN] = {"span", FM_TYPE_STRING, NULL},
+    [S_UNFINISHED] = {"unfinished", FM_TYPE_BOOL, NULL},
+};
+static const struct fm_chrome_group step_group = {"async-step", step_field, S_FIELDS, true};
+
 enum { N_TS, N_THREAD, N_NAME, N_CAT, N_ID, N_PH, N_FIELDS };
 static const struct fm_field instant_field[N_FIELDS] = {
     [N_TS] = {"ts", FM_TYPE_TIME, "ns"},
@@ -37,11 +55,14 @@ static const struct fm_field instant_field[N_FIELDS] = {
 static const struct fm_chrome_group instant_group = {"async-instant", instant_field, N_FIELDS,
                                                      true};
 
-/* One begin or end. r.site is the number of a label. */
+/* One begin, end or step. r.site is the number of a label. */
 struct record {
     struct fm_chrome_span r;
     uint32_t thread, key;
+    fm_str step;
+    char phase;
 };
+enum { STEP = FM_CHROME_FLOW_HERE };   /* r.type of T and p: there are no flows here */
 
 /* What begins say again and again. */
 struct label {
@@ -128,25 +149,45 @@ bool fm_chrome_event_id(struct fm_chrome *c, const struct fm_chrome_event *e, fm
     return true;
 }
 
-static void add_instant(struct fm_chrome *c, const struct fm_chrome_event *e,
-                        const struct label *l, int64_t ns)
+static uint64_t put_instant(struct fm_chrome *c, const struct label *l, char phase,
+                            uint32_t thread, int64_t ns, uint32_t chain, uint64_t offset)
 {
     uint64_t value[FM_CHROME_FIELDS], present[FM_CHROME_FIELDS / 64];
     uint32_t class = fm_chrome_class(c, &instant_group, l->cat);
     if (class == UINT32_MAX)
-        return;
+        return UINT64_MAX;
     value[N_TS] = (uint64_t)ns;
-    value[N_THREAD] = fm_chrome_thread_row(c, e->thread);
+    value[N_THREAD] = fm_chrome_thread_row(c, thread);
     value[N_NAME] = l->name;
     value[N_CAT] = l->cat;
     value[N_ID] = l->id;
-    value[N_PH] = fm_builder_str(c->builder, &e->phase, 1);
+    value[N_PH] = fm_builder_str(c->builder, &phase, 1);
     present[0] = (1u << N_FIELDS) - 1;
+    return fm_chrome_row(c, class, value, present, chain, offset);
+}
+
+static void add_instant(struct fm_chrome *c, const struct fm_chrome_event *e,
+                        const struct label *l, int64_t ns)
+{
+    uint32_t class = fm_chrome_class(c, &instant_group, l->cat);
+    if (class == UINT32_MAX)
+        return;
     size_t args = c->args;
     uint32_t chain =
         c->class[class].args ? fm_chrome_args(c, e->field[FM_CHROME_ARGS], 0) : 0;
-    fm_chrome_row(c, class, value, present, chain, e->offset);
+    put_instant(c, l, e->phase, e->thread, ns, chain, e->offset);
     c->args = args;
+}
+
+/* args.step; the event's own name where there is none. */
+static fm_str step_name(struct fm_chrome *c, const struct fm_chrome_event *e)
+{
+    const struct fm_json_field *args = e->field[FM_CHROME_ARGS];
+    struct fm_json_object o;
+    fm_str step = 0;
+    if (args && args->kind == FM_JSON_OBJECT && fm_json_object_read(&o, args->text, args->n))
+        step = fm_chrome_str(c, fm_chrome_member(&o, "step"));
+    return step ? step : fm_chrome_str(c, e->field[FM_CHROME_NAME]);
 }
 
 static bool is_old(char phase)
@@ -168,7 +209,7 @@ void fm_chrome_async(struct fm_chrome *c, const struct fm_chrome_event *e)
     }
     l.name = fm_chrome_str(c, e->field[FM_CHROME_NAME]);
     l.cat = fm_chrome_str(c, e->field[FM_CHROME_CAT]);
-    if (e->phase == 'n' || e->phase == 'T' || e->phase == 'p') {
+    if (e->phase == 'n') {
         add_instant(c, e, &l, ns);
         return;
     }
@@ -190,7 +231,13 @@ void fm_chrome_async(struct fm_chrome *c, const struct fm_chrome_event *e)
     r->r.self = e->offset;
     r->r.site = label;
     r->r.node = (uint32_t)a->records++;
-    r->r.type = e->phase == 'b' || e->phase == 'S' ? FM_CHROME_B : FM_CHROME_E;
+    r->phase = e->phase;
+    if (e->phase == 'T' || e->phase == 'p') {
+        r->r.type = STEP;
+        r->step = step_name(c, e);
+    } else {
+        r->r.type = e->phase == 'b' || e->phase == 'S' ? FM_CHROME_B : FM_CHROME_E;
+    }
     r->r.flags = r->r.type == FM_CHROME_B ? FM_CHROME_OPEN : 0;
     r->r.chain = c->any_args ? fm_chrome_args(c, e->field[FM_CHROME_ARGS], 0) : 0;
     r->thread = e->thread;
@@ -232,13 +279,15 @@ static int64_t end_of(const struct fm_chrome *c, const struct record *rec,
     return FM_MAX(last, r->start);
 }
 
-static void add_span(struct fm_chrome *c, const struct record *rec, const struct fm_chrome_span *r)
+/* The row's number; UINT64_MAX: there is none. */
+static uint64_t add_span(struct fm_chrome *c, const struct record *rec,
+                         const struct fm_chrome_span *r)
 {
     uint64_t value[FM_CHROME_FIELDS], present[FM_CHROME_FIELDS / 64];
     const struct label *l = &c->async->label[r->site];
     uint32_t class = fm_chrome_class(c, &async_group, l->cat);
     if (class == UINT32_MAX)
-        return;
+        return UINT64_MAX;
     value[A_TS] = (uint64_t)r->start;
     value[A_DUR] = (uint64_t)end_of(c, rec, r) - (uint64_t)r->start;
     value[A_THREAD] = fm_chrome_thread_row(c, rec->thread);
@@ -249,17 +298,68 @@ static void add_span(struct fm_chrome *c, const struct record *rec, const struct
     present[0] = (1u << A_FIELDS) - 1;
     if (!(r->flags & FM_CHROME_OPEN))
         present[0] &= ~(UINT64_C(1) << A_UNFINISHED);
-    fm_chrome_row(c, class, value, present, r->chain, r->self);
+    return fm_chrome_row(c, class, value, present, r->chain, r->self);
+}
+
+/* A step of the span whose row is `of`. */
+static void add_step(struct fm_chrome *c, const struct record *rec,
+                     const struct fm_chrome_span *r, uint64_t of)
+{
+    uint64_t value[FM_CHROME_FIELDS], present[FM_CHROME_FIELDS / 64];
+    const struct label *l = &c->async->label[r->site];
+    uint32_t class = fm_chrome_class(c, &step_group, l->cat);
+    if (class == UINT32_MAX || of == UINT64_MAX)
+        return;
+    value[S_TS] = (uint64_t)r->start;
+    value[S_DUR] = (uint64_t)end_of(c, rec, r) - (uint64_t)r->start;
+    value[S_THREAD] = fm_chrome_thread_row(c, rec->thread);
+    value[S_NAME] = rec->step;
+    value[S_CAT] = l->cat;
+    value[S_ID] = l->id;
+    value[S_SPAN] = l->name;
+    value[S_UNFINISHED] = 1;
+    present[0] = (1u << S_FIELDS) - 1;
+    if (!(r->flags & FM_CHROME_OPEN))
+        present[0] &= ~(UINT64_C(1) << S_UNFINISHED);
+    uint64_t row = fm_chrome_row(c, class, value, present, r->chain, rec->r.self);
+    if (row != UINT64_MAX)
+        fm_builder_link(c->builder, FM_LINK_PARENT, row, FM_LINK_ROW, of);
+}
+
+/* Times of a step: T lasts until something comes, p since something was. Its `self` becomes the
+ * number of the span it belongs to. */
+static void pair_step(const struct record *rec, struct fm_chrome_span *r, size_t open,
+                      int64_t since)
+{
+    r->self = open;
+    if (rec->phase == 'T') {
+        r->flags = FM_CHROME_OPEN;
+    } else {
+        r->end = r->start;
+        r->start = since;
+    }
 }
 
 /* S while one is open leaves that unfinished: F closes the latest. */
-static void pair_old(struct fm_chrome_sweep *s)
+static void pair_old(struct fm_chrome_sweep *s, const struct record *record)
 {
-    struct fm_chrome_span *open = NULL;
+    struct fm_chrome_span *open = NULL, *step = NULL;
+    int64_t since = 0;
     for (size_t i = 0; i < s->n; i++) {
         struct fm_chrome_span *r = &s->span[i];
+        int64_t now = r->start;
+        if (step && step->flags & FM_CHROME_OPEN) {
+            step->end = now;
+            step->flags = 0;
+        }
+        step = NULL;
         if (r->type == FM_CHROME_B) {
             open = r;
+        } else if (r->type == STEP && open) {
+            pair_step(&record[i], r, (size_t)(open - s->span), since);
+            step = r;
+        } else if (r->type == STEP) {
+            r->flags = FM_CHROME_UNMATCHED;
         } else if (open) {
             open->end = r->start;
             open->flags = 0;
@@ -270,6 +370,25 @@ static void pair_old(struct fm_chrome_sweep *s)
             s->unmatched++;
             s->unmatched_at = FM_MIN(s->unmatched_at, r->self);
         }
+        since = now;
+    }
+}
+
+/* The row of one record of a key; spans keep its number for their steps. */
+static void add_record(struct fm_chrome *c, const struct record *rec, struct fm_chrome_span *r)
+{
+    struct fm_chrome_async *a = c->async;
+    if (r->type == STEP && r->flags & FM_CHROME_UNMATCHED) {
+        put_instant(c, &a->label[r->site], rec->phase, rec->thread, r->start, r->chain, r->self);
+    } else if (r->type == STEP) {
+        add_step(c, rec, r, a->span[r->self].self);
+    } else if (r->type == FM_CHROME_B) {
+        uint64_t row = UINT64_MAX;
+        if (r->flags & FM_CHROME_OPEN)
+            fm_chrome_diag(c, FM_DIAG_CHROME_ASYNC_BEGIN, r->self);
+        if (!(r->flags & FM_CHROME_OPEN) || c->unfinished != FM_CHROME_END_DROP)
+            row = add_span(c, rec, r);
+        r->self = row;
     }
 }
 
@@ -289,20 +408,13 @@ static bool finish_key(struct fm_chrome *c, size_t from, size_t to)
     }
     fm_chrome_sweep_start(s, a->span, n);
     if (old)
-        pair_old(s);
+        pair_old(s, &a->record[from]);
     else
         fm_chrome_pair(s, false);
     if (s->unmatched)
         fm_builder_diag(c->builder, FM_DIAG_CHROME_ASYNC_END, s->unmatched_at, s->unmatched);
-    for (size_t i = 0; i < s->n; i++) {
-        const struct fm_chrome_span *r = &s->span[i];
-        if (r->type != FM_CHROME_B)
-            continue;
-        if (r->flags & FM_CHROME_OPEN)
-            fm_chrome_diag(c, FM_DIAG_CHROME_ASYNC_BEGIN, r->self);
-        if (!(r->flags & FM_CHROME_OPEN) || c->unfinished != FM_CHROME_END_DROP)
-            add_span(c, &a->record[r->node], r);
-    }
+    for (size_t i = 0; i < s->n && !c->oom; i++)
+        add_record(c, &a->record[s->span[i].node], &s->span[i]);
     return !s->oom && !c->oom;
 }
 
