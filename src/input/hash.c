@@ -1,5 +1,5 @@
 /*
- * hash.c - XXH3 (64 bits) of what a reader has seen. The only file that holds xxhash.h inline.
+ * hash.c - XXH3 (64 bits) of what a reader has seen.
  *
  * The state wants 64-byte alignment, which fm_mem does not promise: it lies at the first such place
  * of a larger block.
@@ -13,6 +13,7 @@
 
 struct fm_hash {
     void *block;
+    bool wide;                  /* by hash_avx2.c */
     XXH3_state_t state;
 };
 
@@ -25,6 +26,7 @@ struct fm_hash *fm_hash_new(struct fm_mem *mem)
         return NULL;
     struct fm_hash *hash = (struct fm_hash *)(void *)(block + ALIGN - (uintptr_t)block % ALIGN);
     hash->block = block;
+    hash->wide = fm_hash_have_avx2();
     XXH3_64bits_reset(&hash->state);
     return hash;
 }
@@ -37,7 +39,10 @@ void fm_hash_free(struct fm_hash *hash, struct fm_mem *mem)
 
 void fm_hash_add(struct fm_hash *hash, const void *data, size_t n)
 {
-    XXH3_64bits_update(&hash->state, data, n);
+    if (hash->wide)
+        fm_hash_add_avx2(&hash->state, data, n);
+    else
+        XXH3_64bits_update(&hash->state, data, n);
 }
 
 uint64_t fm_hash_get(const struct fm_hash *hash)

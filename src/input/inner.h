@@ -56,6 +56,8 @@ void fm_hash_free(struct fm_hash *hash, struct fm_mem *mem);
 void fm_hash_add(struct fm_hash *hash, const void *data, size_t n);
 uint64_t fm_hash_get(const struct fm_hash *hash);
 uint64_t fm_hash_of(const void *data, size_t n);
+bool fm_hash_have_avx2(void);
+void fm_hash_add_avx2(void *state, const void *data, size_t n);   /* an XXH3_state_t */
 
 /* Turns a STREAM that nobody has read into MEMORY or FILE. */
 enum fm_status fm_spool(struct fm_input *input, struct fm_error *err);

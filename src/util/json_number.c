@@ -385,18 +385,16 @@ static inline bool micros_short(const char *s, size_t n, struct fm_json_time *ou
     const unsigned at = (unsigned)__builtin_ctzll(point) / 8, places = 7 - at;
     if (places == 0 || places > 6)
         return false;
-    const uint64_t behind = ~UINT64_C(0) << (8 * at + 8);
-    const uint64_t before = tail & ~behind & ~(UINT64_C(0xff) << 8 * at);
-    return eight_digits((tail & behind) | before << 8, &value) &&
+    const uint64_t behind = ~UINT64_C(0) << 8 * at; /* and the point itself */
+    return eight_digits(((tail & behind) ^ UINT64_C(0x1e) << 8 * at) | (tail & ~behind) << 8,
+                        &value) &&
            set_short(lead * tens[7] + value, places, out);
 }
 
-bool fm_json_micros(const char *s, size_t n, struct fm_json_time *out)
+static __attribute__((noinline)) bool micros_any(const char *s, size_t n, struct fm_json_time *out)
 {
     struct plain d;
     uint64_t ns;
-    if (FM_LIKELY(micros_short(s, n, out)))
-        return true;
     trim(&s, &n);
     if (FM_UNLIKELY(!read_plain(s, n, &d)))
         return micros_slowly(s, n, out);
@@ -408,4 +406,9 @@ bool fm_json_micros(const char *s, size_t n, struct fm_json_time *out)
         __builtin_add_overflow(ns, d.part / (1000 * PLACES), &ns))
         return false;
     return set_time(ns, d.part % (1000 * PLACES), d.minus, out);
+}
+
+bool fm_json_micros(const char *s, size_t n, struct fm_json_time *out)
+{
+    return FM_LIKELY(micros_short(s, n, out)) || micros_any(s, n, out);
 }
