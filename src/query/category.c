@@ -113,7 +113,7 @@ static bool add_kind(struct reader *r, struct fm_category_rule *rule,
     }
     if (node->type != FM_YAML_SCALAR)
         return type_error(r, node, "'kind' takes the kind of a frame, or a list of them");
-    fm_yaml_unknown(r->log, node, "kind of frame", node->text, list, FM_COUNT(list));
+    fm_yaml_unknown(r->log, node, "kind", node->text, list, FM_COUNT(list));
     return false;
 }
 

@@ -518,7 +518,7 @@ static bool add_measure(struct context *x, const char *name, const struct fm_yam
     if (s.unknown)
         return true;
     expr = fm_expr_parse(c->arena, at, s.text, s.n, &names, c->log);
-    if (expr == NULL || !lower(x, expr))
+    if (expr == NULL || !fm_compile_members(c, at, expr) || !lower(x, expr))
         return false;
     if (name == NULL)
         name = s.text;

@@ -411,16 +411,69 @@ static bool resolve_call(void *user, struct fm_expr *node)
     return r->scope == FM_SCOPE_ROWS && fm_compile_call(r->c, node);
 }
 
+/* Equality of a list and a text is membership: the node becomes the test of one element. */
+static bool member(struct fm_compile *c, const struct fm_yaml_node *at, struct fm_expr *e,
+                   struct fm_operand *list, const struct fm_value *text)
+{
+    struct fm_operand o = { .place = FM_AT_MEMBER, .type = FM_TYPE_BOOL, .name = list->name };
+    struct fm_yaml_node *is = fm_arena_alloc(c->arena, 2 * sizeof *is);
+    struct fm_yaml_pair *pair = fm_arena_alloc(c->arena, sizeof *pair);
+    struct fm_expr *ref = e;
+
+    if (is == NULL || pair == NULL)
+        return false;
+    is[0] = (struct fm_yaml_node){ .type = FM_YAML_MAP, .n = 1, .pair = pair };
+    is[1] = (struct fm_yaml_node){ .type = FM_YAML_SCALAR, .text = text->text.s,
+                                   .n = text->text.n };
+    is[0].line = is[1].line = at == NULL ? 0 : at->line;
+    is[0].column = is[1].column = at == NULL ? 0 : at->column;
+    *pair = (struct fm_yaml_pair){ .key = "is", .value = &is[1] };
+    o.pred = fm_pred_column(c, list, is, FM_SCOPE_ROWS);
+    if (o.pred == NULL)
+        return false;
+    o.pred = o.pred->arg[0];
+    if (e->op == FM_EXPR_NE) {
+        ref = e->arg[0];
+        e->op = FM_EXPR_NOT;
+        e->args = 1;
+    }
+    ref->op = FM_EXPR_REF;
+    ref->args = 0;
+    ref->unit = "";
+    ref->name = list->name;
+    ref->ref = add(c, &o);
+    return ref->ref != FM_NONE;
+}
+
+bool fm_compile_members(struct fm_compile *c, const struct fm_yaml_node *at, struct fm_expr *e)
+{
+    bool equal = e->op == FM_EXPR_EQ || e->op == FM_EXPR_NE;
+
+    for (size_t k = 0; equal && k < 2; k++) {
+        const struct fm_expr *ref = e->arg[k], *text = e->arg[1 - k];
+        if (ref->op == FM_EXPR_REF && ref->ref != FM_NONE && text->op == FM_EXPR_CONST
+            && text->value.type == FM_TEXT && fm_operand_is_list(c->operand[ref->ref]))
+            return member(c, at, e, c->operand[ref->ref], &text->value);
+    }
+    for (size_t i = 0; i < e->args; i++) {
+        if (!fm_compile_members(c, at, e->arg[i]))
+            return false;
+    }
+    return true;
+}
+
 struct fm_expr *fm_compile_expr(struct fm_compile *c, enum fm_scope scope,
                                 const struct fm_scalar *s)
 {
     struct resolver r = { c, scope };
     struct fm_expr_names names = { .user = &r, .name = resolve_name, .call = resolve_call };
+    struct fm_expr *e;
 
     names.list = fm_operand_names(c, scope, &names.lists);
     if (names.list == NULL)
         return NULL;
-    return fm_expr_parse(c->arena, s->at, s->text, s->n, &names, c->log);
+    e = fm_expr_parse(c->arena, s->at, s->text, s->n, &names, c->log);
+    return e != NULL && scope == FM_SCOPE_ROWS && !fm_compile_members(c, s->at, e) ? NULL : e;
 }
 
 bool fm_compile_keep(struct fm_compile *c, struct fm_pattern *pattern)

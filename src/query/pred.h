@@ -122,6 +122,7 @@ enum fm_place {
     FM_AT_ROOT,      /* of the outermost frame */
     FM_AT_FRAME,     /* of the frame at hand (frame predicates) */
     FM_AT_NODE,      /* verdict of a stack predicate */
+    FM_AT_MEMBER,    /* whether a list has an element: a test of another operand */
     FM_AT_PATH,      /* the whole stack, as an append id: of linked rows */
     FM_AT_TABLE,     /* column of a result table, id = its number */
     FM_AT_LATER      /* a label, known when there is a store */
@@ -141,7 +142,7 @@ struct fm_operand {
     bool untyped;               /* FM_AT_LATER: type is not known yet */
     const char *unit;
     const char *name;
-    struct fm_pred *pred;       /* FM_AT_NODE */
+    struct fm_pred *pred;       /* FM_AT_NODE, FM_AT_MEMBER */
     uint8_t via;                /* FM_VIA() of a linked row */
     struct fm_linked *linked;   /* its values: linked.c, filled by fm_reader_need() */
     const struct fm_reweigh *weigh; /* FM_AT_WEIGHT: what it was when the name was met */
@@ -207,6 +208,7 @@ bool fm_compile_keep(struct fm_compile *c, struct fm_pattern *pattern);
 
 /* category.c, classify.c: the attribute `category`. An attribute's name for c: loads the
  * dictionaries when it is that one (what is wrong with them is logged). */
+bool fm_operand_is_list(const struct fm_operand *o);   /* a category, of a row or a frame */
 bool fm_attr_resolve(struct fm_compile *c, const char *name, size_t n, enum fm_attr *attr);
 bool fm_category_known(const struct fm_compile *c, const char *name, size_t n);
 const char *const *fm_category_names(const struct fm_compile *c, size_t *n);
@@ -234,6 +236,8 @@ struct fm_expr *fm_compile_expr(struct fm_compile *c, enum fm_scope scope,
                                 const struct fm_scalar *s);
 /* The call() half of it, for measures: resolves stack.has(). */
 bool fm_compile_call(struct fm_compile *c, struct fm_expr *node);
+/* Turns equality of a list and a text into membership; `at` for messages. false: logged. */
+bool fm_compile_members(struct fm_compile *c, const struct fm_yaml_node *at, struct fm_expr *e);
 /* A constant for "$p" nodes; false: unknown parameter. */
 bool fm_compile_variable(struct fm_compile *c, struct fm_expr *node);
 

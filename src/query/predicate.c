@@ -77,6 +77,11 @@ static bool is_category(const struct fm_operand *o)
            && o->id == FM_ATTR_CATEGORY;
 }
 
+bool fm_operand_is_list(const struct fm_operand *o)
+{
+    return (o->place == FM_AT_COLUMN && o->id == FM_COL_CATEGORY) || is_category(o);
+}
+
 /* A category by its name is one of some dictionary. */
 static bool category_is_known(struct fm_compile *c, const struct fm_scalar *s,
                               const struct fm_pattern *pattern)
@@ -125,7 +130,7 @@ static struct fm_pred *text_test(struct fm_compile *c, struct fm_operand *o,
     p->operand = o;
     p->test.kind = FM_TEST_TEXT;
     p->test.pattern = pattern;
-    p->test.list = (o->place == FM_AT_COLUMN && o->id == FM_COL_CATEGORY) || is_category(o);
+    p->test.list = fm_operand_is_list(o);
     p->test.base = (o->place == FM_AT_FRAME || o->place == FM_AT_LEAF || o->place == FM_AT_ROOT)
                    && (o->id == FM_ATTR_MODULE || o->id == FM_ATTR_FILE);
     return p;

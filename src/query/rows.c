@@ -282,6 +282,9 @@ void fm_reader_need(struct fm_reader *r, struct fm_operand *o)
             r->c->arena->oom = true;
         fm_reader_need_stack(r);
         break;
+    case FM_AT_MEMBER:
+        fm_reader_need(r, o->pred->operand);
+        break;
     case FM_AT_LEAF:
     case FM_AT_NODE:
         fm_reader_need_stack(r);
@@ -505,6 +508,11 @@ bool fm_reader_lane(const struct fm_reader *r, const struct fm_operand *o, uint3
         if (o->place == FM_AT_ROOT)
             node = r->v->top[node];
         return fm_view_attr(r->c, r->v, r->v->node[node].frame, (enum fm_attr)o->id, lane);
+    case FM_AT_MEMBER:
+        if (!fm_reader_lane(r, o->pred->operand, place, lane))
+            return false;
+        *lane = fm_pred_lane(r->c, o->pred, r->v, *lane) == FM_YES;
+        return true;
     case FM_AT_NODE:
         node = fm_reader_node(r, place);
         *lane = node != FM_NONE && o->pred->bit[node];

@@ -217,7 +217,8 @@ static void look_at(void *user, const struct fm_expr *node)
     const struct fm_operand *o = t->w->c->operand[node->ref];
 
     if (o->via == 0
-        && (o->place == FM_AT_LEAF || o->place == FM_AT_ROOT || o->place == FM_AT_NODE))
+        && (o->place == FM_AT_LEAF || o->place == FM_AT_ROOT || o->place == FM_AT_NODE
+            || o->place == FM_AT_MEMBER))
         t->value = (uint64_t *)t;      /* to be made */
 }
 
