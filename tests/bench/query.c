@@ -14,8 +14,8 @@
  *
  * then each query: CPU milliseconds (the best of some runs, everything from loading the query to
  * its result), million rows a second, the share of the loop's speed, and what it takes beside the
- * query that it varies. One thread, but for the last line, which is wall-clock time and says nothing
- * on a busy machine.
+ * query that it varies. One thread, but for the last line, which is wall-clock time and says
+ * nothing on a busy machine.
  */
 #include "store/inside.h"
 #include "util/text.h"
