@@ -8,6 +8,7 @@
  * row); rows without ts come into question only when no other has a value.
  */
 #include "query/group.h"
+#include "query/plan.h"
 
 #include "util/error.h"
 
@@ -308,6 +309,9 @@ static bool exact(const struct fm_grouping *x, size_t a, size_t g, fm_i128 *out)
         return true;
     case FM_AGG_GROUP:
         *out = x->base;
+        return true;
+    case FM_AGG_LET:
+        *out = x->g->agg[a].let->flow->totals.weight;
         return true;
     case FM_AGG_COUNT:
     case FM_AGG_DISTINCT:

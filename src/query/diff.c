@@ -363,15 +363,31 @@ static void put(struct fm_table *to, uint32_t row, size_t col, const struct fm_n
         fm_table_int(to, row, col, n->i);
 }
 
+/* 100 (b / to - a / from), of whole numbers where they fit. */
+static void put_share(struct differ *x, uint32_t row, const struct pair *p,
+                      const struct fm_number *a, const struct fm_number *b)
+{
+    fm_i128 from = x->base->selected, to = x->new->selected, up, down, by;
+    bool whole = x->to->schema->column[p->at_delta].type == FM_CELL_INT;
+
+    if (from == 0 || to == 0)
+        return;
+    whole = !__builtin_mul_overflow(b->i, from, &up) && !__builtin_mul_overflow(a->i, to, &down)
+            && !__builtin_mul_overflow(from, to, &by)
+            && !__builtin_mul_overflow(up - down, (fm_i128)100, &up) && whole;
+    fm_table_f64(x->to, row, p->at_share,
+                 whole ? (double)up / (double)by
+                       : 100 * (b->f / (double)to - a->f / (double)from));
+}
+
 static void put_pair(struct differ *x, const struct pair *p, uint32_t row, uint32_t base,
                      uint32_t new)
 {
     struct fm_number a = number(x->base, base, p->base), b = number(x->new, new, p->new);
     struct fm_number delta = { .there = a.there && b.there };
-    double from = (double)x->base->selected, to = (double)x->new->selected;
 
-    if (p->at_share != NO && delta.there && from != 0 && to != 0)
-        fm_table_f64(x->to, row, p->at_share, 100 * (b.f / to - a.f / from));
+    if (p->at_share != NO && delta.there)
+        put_share(x, row, p, &a, &b);
     if (x->new->schema->column[p->new].amount) {
         a.i = fm_scale_int(&x->scale, a.i);
         a.f *= x->scale.by;

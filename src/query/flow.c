@@ -191,6 +191,20 @@ enum fm_status fm_flow_take(struct fm_flow *flow, struct fm_pipe *from, struct f
     return FM_OK;
 }
 
+enum fm_status fm_flow_weigh(struct fm_flow *flow, struct fm_error *err)
+{
+    enum fm_status status;
+    uint64_t rows;
+
+    if (flow->tabled) {
+        flow->totals.weight = flow->table.selected;
+        return FM_OK;
+    }
+    status = fm_rows_sum(flow->c, &flow->sel, &flow->view, &rows, err);
+    flow->totals.weight = (fm_i128)flow->sel.weight;
+    return status;
+}
+
 void fm_flow_release(struct fm_flow *flow)
 {
     if (flow->tabled)

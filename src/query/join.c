@@ -249,32 +249,34 @@ static bool join_rows(const struct join *join, struct fm_table *to, const struct
     return ok;
 }
 
+bool fm_table_base(struct fm_table *t, const char *of, fm_i128 value, const char *unit,
+                   struct fm_arena *arena)
+{
+    /* 128-bit integers, and an arena aligns to 8 bytes */
+    struct fm_share_base *list = fm_arena_alloc(arena, (t->bases + 2) * sizeof *list);
+
+    if (list == NULL || of == NULL)
+        return false;
+    list = (struct fm_share_base *)(((uintptr_t)list + 15) & ~(uintptr_t)15);
+    if (t->bases > 0)
+        memcpy(list, t->base, t->bases * sizeof *list);
+    list[t->bases++] = (struct fm_share_base){ of, value, unit };
+    t->base = list;
+    return true;
+}
+
 bool fm_table_bases(struct fm_table *to, const struct fm_table *from, const char *prefix,
                     struct fm_arena *arena)
 {
-    size_t n = to->bases + from->bases + 2;
-    struct fm_share_base *list;
+    bool ok = fm_table_base(to, fm_arena_printf(arena, "%s.selected", prefix), from->selected,
+                            from->unit, arena)
+              && fm_table_base(to, fm_arena_printf(arena, "%s.all", prefix), from->all,
+                               from->unit, arena);
 
-    /* 128-bit integers, and an arena aligns to 8 bytes */
-    list = fm_arena_alloc(arena, (n + 1) * sizeof *list);
-    if (list == NULL)
-        return false;
-    list = (struct fm_share_base *)(((uintptr_t)list + 15) & ~(uintptr_t)15);
-    if (to->bases > 0)
-        memcpy(list, to->base, to->bases * sizeof *list);
-    n = to->bases;
-    list[n++] = (struct fm_share_base){ "selected", from->selected, from->unit };
-    list[n++] = (struct fm_share_base){ "all", from->all, from->unit };
-    for (size_t i = 0; i < from->bases; i++)
-        list[n++] = from->base[i];
-    for (size_t i = to->bases; i < n; i++) {
-        list[i].of = fm_arena_printf(arena, "%s.%s", prefix, list[i].of);
-        if (list[i].of == NULL)
-            return false;
-    }
-    to->base = list;
-    to->bases = n;
-    return true;
+    for (size_t i = 0; ok && i < from->bases; i++)
+        ok = fm_table_base(to, fm_arena_printf(arena, "%s.%s", prefix, from->base[i].of),
+                           from->base[i].value, from->base[i].unit, arena);
+    return ok;
 }
 
 enum fm_status fm_join_run(struct fm_flow *flow, const struct fm_step *step, struct fm_error *err)

@@ -12,7 +12,7 @@
  * so that x / 0 is null by the rules of expressions. A name inside an aggregate is a column of the
  * rows; outside it is a measure defined before.
  */
-#include "query/table.h"
+#include "query/plan.h"
 
 #include "util/text.h"
 
@@ -25,6 +25,7 @@ struct context {
     struct fm_compile *c;
     struct fm_group *g;
     const struct fm_yaml_node *at;
+    struct fm_pipe *let;         /* of a share that is being made */
 };
 
 /* -------------------------------------------------------------------- keys */
@@ -197,7 +198,7 @@ static uint32_t add_agg(struct context *x, enum fm_agg_kind kind, double percent
     struct fm_group *g = x->g;
 
     for (size_t i = 0; arg == NULL && i < g->aggs; i++) {
-        if (g->agg[i].kind == kind)
+        if (g->agg[i].kind == kind && (kind != FM_AGG_LET || g->agg[i].let == x->let))
             return (uint32_t)i;
     }
     if (g->aggs == g->agg_cap) {
@@ -210,7 +211,8 @@ static uint32_t add_agg(struct context *x, enum fm_agg_kind kind, double percent
         g->agg = list;
         g->agg_cap = cap;
     }
-    g->agg[g->aggs] = (struct fm_agg){ kind, percent, arg };
+    g->agg[g->aggs] = (struct fm_agg){ .kind = kind, .percent = percent, .arg = arg,
+                                       .let = x->let };
     g->scans |= kind >= FM_AGG_COUNT;
     return (uint32_t)g->aggs++;
 }
@@ -299,6 +301,25 @@ static enum fm_cell_type key_cell(const struct context *x, const struct fm_key *
     return fm_type_cell(key->kind == FM_KEY_ROW ? key->operand->type : fm_attr_type(key->attr));
 }
 
+static bool is_let(const struct fm_compile *c, const char *name)
+{
+    return c->pipe != NULL && fm_yaml_find(c->q->lets, name) != NULL;
+}
+
+/* The share is of the weight of another pipe. */
+static bool let_base(struct context *x, const struct fm_expr *at, const char *name)
+{
+    struct fm_yaml_node node = *x->at;
+
+    node.text = name;
+    node.n = strlen(name);
+    x->let = fm_pipe_need(x->c->pipe, x->c->step, &node, FM_SHAPE_ANY, "a share's base");
+    if (x->let == NULL || x->c->store == NULL || strcmp(x->let->c.unit, x->c->unit) == 0)
+        return x->let != NULL;
+    complain(x, at, "has a weight of another unit", name);
+    return false;
+}
+
 /* What the share is of; false: logged. */
 static bool share_base(struct context *x, const struct fm_expr *at, const char *name,
                        enum fm_agg_kind *kind)
@@ -311,10 +332,14 @@ static bool share_base(struct context *x, const struct fm_expr *at, const char *
         *kind = FM_AGG_ALL;
         return true;
     }
+    if (is_let(x->c, name)) {
+        *kind = FM_AGG_LET;
+        return let_base(x, at, name);
+    }
     if (strcmp(name, "group") != 0) {
         complain(x, at, strcmp(name, "parent") == 0
                             ? "is a base that only nodes of a 'tree' have"
-                            : "is no share's base (selected, all, group)", name);
+                            : "is no share's base (selected, all, group or a let)", name);
         return false;
     }
     *kind = FM_AGG_GROUP;
@@ -332,7 +357,8 @@ static bool lower_share(struct context *x, struct fm_expr *node)
     const char *name = node->args == 2 ? node->arg[1]->name : "selected";
 
     if (node->args < 1 || node->args > 2 || name == NULL) {
-        complain(x, node, "takes a measure and one of selected, all, group", node->name);
+        complain(x, node, "takes a measure and one of selected, all, group or a let",
+                 node->name);
         return false;
     }
     if (!share_base(x, node->args == 2 ? node->arg[1] : node, name, &kind)
@@ -482,7 +508,7 @@ static bool resolve_name(void *user, struct fm_expr *node)
         if (strcmp(node->name, word[i]) == 0)
             return true;
     }
-    return false;
+    return is_let(x->c, node->name);
 }
 
 static bool resolve_call(void *user, struct fm_expr *node)
@@ -580,6 +606,8 @@ static const char *share_of(const struct context *x, const struct fm_expr *e)
         return "selected";
     case FM_AGG_ALL:
         return "all";
+    case FM_AGG_LET:
+        return x->g->agg[e->arg[1]->ref].let->let->key;
     case FM_AGG_GROUP:
         return fm_arena_printf(x->c->arena, "group (%s)", x->g->key[0].name);
     default:
@@ -700,7 +728,7 @@ struct fm_group *fm_group_compile(struct fm_compile *c, const struct fm_yaml_nod
 {
     static const char *const known[] = { "by", "measures", "recursion" };
     struct fm_group *g = fm_arena_alloc(c->arena, sizeof *g);
-    struct context x = { c, g, node };
+    struct context x = { .c = c, .g = g, .at = node };
     const struct fm_yaml_node *by, *measures;
     bool ok;
 

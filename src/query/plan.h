@@ -233,6 +233,8 @@ void fm_flow_like(const struct fm_flow *flow, const struct fm_step *step, struct
 void fm_flow_replace(struct fm_flow *flow, struct fm_table *t);
 /* The rows or the table of another pipe, to be changed: moved when nobody else needs them. */
 enum fm_status fm_flow_take(struct fm_flow *flow, struct fm_pipe *from, struct fm_error *err);
+/* Settles flow->totals.weight: of the rows, or of those that a table was made of. */
+enum fm_status fm_flow_weigh(struct fm_flow *flow, struct fm_error *err);
 void fm_flow_release(struct fm_flow *flow);
 enum fm_status fm_flow_has_rows(struct fm_flow *flow, bool *some, struct fm_error *err);
 void fm_flow_warn(struct fm_flow *flow, const struct fm_step *step);

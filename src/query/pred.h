@@ -183,6 +183,9 @@ uint32_t fm_schema_find(const struct fm_schema *schema, const char *name, size_t
 
 /* --------------------------------------------------------------- compiling */
 
+struct fm_pipe;
+struct fm_step;
+
 struct fm_compile {
     struct fm_ctx *ctx;
     const struct fm_query *q;          /* NULL: command-line filters, no parameters */
@@ -200,6 +203,8 @@ struct fm_compile {
     size_t patterns, pattern_cap;
     struct fm_link_rows *link_rows[FM_VIA_ANY + 1];
     struct fm_categories *categories;  /* NULL: nothing has asked for them */
+    struct fm_pipe *pipe;              /* of the step at hand, which may need other pipes */
+    struct fm_step *step;
 };
 
 void fm_compile_release(struct fm_compile *c);

@@ -212,6 +212,10 @@ const char *fm_normalize_text(const struct fm_normalize *n, const struct fm_scal
         return NULL;
     fm_out_text(&out, "scaled by ");
     fm_out_fixed(&out, s->by, 6);
+    while (out.buf[out.n - 1] == '0')
+        out.n--;
+    if (out.buf[out.n - 1] == '.')
+        out.n--;
     fm_out_printf(&out, " to %s of new", n->how == PER ? n->text : what[n->how]);
     text = out.status == FM_OK ? fm_arena_strn(arena, out.buf, out.n) : NULL;
     fm_out_release(&out);

@@ -97,16 +97,38 @@ static enum fm_status run_stack(struct fm_flow *flow, const struct fm_step *step
 
 static void *compile_group(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema)
 {
+    pipe->c.pipe = pipe;
+    pipe->c.step = step;
     return fm_group_compile(&pipe->c, step->at->value, schema);
+}
+
+/* The weights of the pipes that shares are of, for the measures and for the head. */
+static enum fm_status weigh_lets(const struct fm_group *g, struct fm_table *t,
+                                 struct fm_arena *arena, struct fm_error *err)
+{
+    enum fm_status status = FM_OK;
+
+    for (size_t a = 0; a < g->aggs && status == FM_OK; a++) {
+        const struct fm_pipe *let = g->agg[a].let;
+        if (g->agg[a].kind != FM_AGG_LET)
+            continue;
+        status = fm_flow_weigh(let->flow, err);
+        if (status == FM_OK && !fm_table_base(t, let->let->key, let->flow->totals.weight,
+                                              let->c.unit, arena))
+            status = fm_error_nomem(err);
+    }
+    return status;
 }
 
 static enum fm_status run_group(struct fm_flow *flow, const struct fm_step *step,
                                 struct fm_error *err)
 {
     struct fm_table *t = fm_flow_table(flow, step);
-    enum fm_status status;
+    enum fm_status status = weigh_lets(step->object, t, flow->c->arena, err);
 
-    status = fm_group_run(flow->c, step->object, &flow->sel, &flow->view, &flow->totals, t, err);
+    if (status == FM_OK)
+        status = fm_group_run(flow->c, step->object, &flow->sel, &flow->view, &flow->totals, t,
+                              err);
     t->samples = flow->totals.samples;
     t->selected = flow->totals.selected;
     return status;

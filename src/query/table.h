@@ -137,6 +137,9 @@ struct fm_number fm_table_number(const struct fm_table *t, uint32_t row, size_t 
 const char *fm_cell_text(struct fm_arena *arena, const struct fm_table *t, uint32_t row,
                          size_t col);
 
+/* Adds something that shares are of, for the head. false: no memory, or `of` is NULL. */
+bool fm_table_base(struct fm_table *t, const char *of, fm_i128 value, const char *unit,
+                   struct fm_arena *arena);
 /* Adds what shares of another table are of, as PREFIX.OF. false: no memory. */
 bool fm_table_bases(struct fm_table *to, const struct fm_table *from, const char *prefix,
                     struct fm_arena *arena);
@@ -154,6 +157,7 @@ struct fm_totals {
     bool known;                  /* selected is settled; else the group's own rows are it */
     uint64_t samples, rows;      /* of the group: filled by it */
     double window;               /* seconds, for rate(); 0 = unknown */
+    fm_i128 weight;              /* of the pipe, for shares of it: fm_flow_weigh() */
 };
 
 /* Groups the selected rows into t (initialised by the caller). */
@@ -181,6 +185,7 @@ enum fm_agg_kind {
     FM_AGG_SELF, FM_AGG_TOTAL, FM_AGG_SAMPLES, FM_AGG_ROWS,   /* by node: no second scan */
     FM_AGG_SELECTED, FM_AGG_ALL, FM_AGG_WINDOW,               /* constants of the run */
     FM_AGG_GROUP,                                             /* weight of the first key's value */
+    FM_AGG_LET,                                               /* weight of another pipe */
     FM_AGG_COUNT, FM_AGG_SUM, FM_AGG_MIN, FM_AGG_MAX, FM_AGG_AVG, FM_AGG_DISTINCT, FM_AGG_FIRST,
     FM_AGG_LAST, FM_AGG_PERCENTILE, FM_AGG_STDDEV
 };
@@ -189,6 +194,7 @@ struct fm_agg {
     enum fm_agg_kind kind;
     double percent;              /* PERCENTILE */
     const struct fm_expr *arg;   /* from COUNT on */
+    struct fm_pipe *let;         /* LET */
 };
 
 struct fm_measure {

@@ -217,7 +217,8 @@ static const struct {
       "      |                                                   ^~~~~~~~~~~~~~~~~~~~~~~~~\n" },
     { H "steps:\n"
         "  - group: {by: [path], measures: {x: \"share(self, everything)\"}}\n",
-      "q.yaml:4:52: error: 'everything' is no share's base (selected, all, group) [FM107]\n"
+      "q.yaml:4:52: error: 'everything' is no share's base (selected, all, group or a let) "
+      "[FM107]\n"
       "    4 |   - group: {by: [path], measures: {x: \"share(self, everything)\"}}\n"
       "      |                                                    ^~~~~~~~~~\n" },
     { H "steps:\n"

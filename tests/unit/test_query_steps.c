@@ -81,6 +81,31 @@ static void refuse(const char *steps, const char *message)
     fm_store_free(store);
 }
 
+static void expect_query(const char *steps, const char *format, const char *want)
+{
+    struct fm_store *store = query_store(ctx, lines);
+    static char query[4096];
+    const char *got;
+
+    snprintf(query, sizeof query, "foldmill-query: 1\nname: q\n%s", steps);
+    got = query_run(ctx, store, query, NULL, format);
+    ck_assert_msg(got != NULL, "%s%s", query_error(), query_messages());
+    ck_assert_str_eq(got, want);
+    fm_store_free(store);
+}
+
+static void refuse_query(const char *steps, const char *message)
+{
+    struct fm_store *store = query_store(ctx, lines);
+    static char query[4096];
+
+    snprintf(query, sizeof query, "foldmill-query: 1\nname: q\n%s", steps);
+    ck_assert_ptr_null(query_run(ctx, store, query, NULL, "csv"));
+    ck_assert_msg(strstr(query_messages(), message) != NULL, "%s%s", query_error(),
+                  query_messages());
+    fm_store_free(store);
+}
+
 /* -------------------------------------------------------------------- tree */
 
 /* selected: 53 */
@@ -284,6 +309,43 @@ START_TEST(shares_of_the_first_key)
            "'group' is the first key's value, which cannot be a path");
     refuse("  - group: {by: [thread], measures: {x: \"share(self, parent)\"}}\n",
            "'parent' is a base that only nodes of a 'tree' have");
+}
+END_TEST
+
+/* By the rows of w2 (34), by the table of all (53), and by a table of another event: no. */
+START_TEST(shares_of_a_let)
+{
+    expect_query("let:\n"
+                 "  w2:\n"
+                 "    steps:\n"
+                 "      - where: {event: cpu, thread: w2}\n"
+                 "  whole:\n"
+                 "    steps:\n"
+                 "      - where: {event: cpu}\n"
+                 "      - group: {by: [thread], measures: [self]}\n"
+                 "      - limit: 1\n"
+                 "steps:\n"
+                 "  - where: {event: cpu, leaf.function: a}\n"
+                 "  - group:\n"
+                 "      by: [thread]\n"
+                 "      measures:\n"
+                 "        self: self\n"
+                 "        a: share(self, w2)\n"
+                 "        b: share(self, whole)\n", "text",
+                 "# q: event cpu, weight value in ns, 2 samples\n"
+                 "# a: of w2 = 34 ns\n"
+                 "# b: of whole = 53 ns\n"
+                 "thread  self (ns)  a (%)  b (%)\n"
+                 "w1             10  29.41  18.87\n"
+                 "w2             20  58.82  37.74\n");
+    refuse_query("let:\n"
+                 "  other:\n"
+                 "    steps:\n"
+                 "      - where: {event: alloc}\n"
+                 "steps:\n"
+                 "  - where: {event: cpu}\n"
+                 "  - group: {by: [thread], measures: {a: \"share(self, other)\"}}\n",
+                 "'other' has a weight of another unit");
 }
 END_TEST
 
@@ -491,19 +553,6 @@ END_TEST
     "  - where: {event: cpu}\n" \
     "  - group: {by: [thread], measures: [self]}\n"
 
-static void expect_query(const char *steps, const char *format, const char *want)
-{
-    struct fm_store *store = query_store(ctx, lines);
-    static char query[4096];
-    const char *got;
-
-    snprintf(query, sizeof query, "foldmill-query: 1\nname: q\n%s", steps);
-    got = query_run(ctx, store, query, NULL, format);
-    ck_assert_msg(got != NULL, "%s%s", query_error(), query_messages());
-    ck_assert_str_eq(got, want);
-    fm_store_free(store);
-}
-
 START_TEST(tables_are_joined)
 {
     expect_query(LETS "  - join: {with: calls, on: [thread]}\n", "csv",
@@ -569,18 +618,6 @@ START_TEST(joins_by_paths_and_nulls)
 }
 END_TEST
 
-static void refuse_query(const char *steps, const char *message)
-{
-    struct fm_store *store = query_store(ctx, lines);
-    static char query[4096];
-
-    snprintf(query, sizeof query, "foldmill-query: 1\nname: q\n%s", steps);
-    ck_assert_ptr_null(query_run(ctx, store, query, NULL, "csv"));
-    ck_assert_msg(strstr(query_messages(), message) != NULL, "%s%s", query_error(),
-                  query_messages());
-    fm_store_free(store);
-}
-
 START_TEST(joins_that_cannot_be)
 {
     refuse_query(LETS "  - join: {with: call, on: [thread]}\n", "did you mean 'calls'?");
@@ -644,8 +681,8 @@ START_TEST(shares_are_of_each_side)
                  "share_delta.self, share_delta.total]}\n", "csv",
                  "function,base.self_share,new.self_share,share_delta (pp),share_delta (pp),"
                  "share_delta.total (pp)\n"
-                 "a,0.6666666666666666,0.5882352941176471,-7.843137254901955,-7.843137254901955,"
-                 "-41.17647058823529\n"
+                 "a,0.6666666666666666,0.5882352941176471,-7.8431372549019605,-7.8431372549019605,"
+                 "-41.1764705882353\n"
                  "main,0,0,0,0,0\n");
 }
 END_TEST
@@ -832,6 +869,7 @@ static Suite *suite(void)
     tcase_add_test(t, one_side_of_a_call_is_a_key_too);
     tcase_add_test(t, calls_of_a_whole_tree);
     tcase_add_test(t, shares_of_the_first_key);
+    tcase_add_test(t, shares_of_a_let);
     tcase_add_test(t, the_head_tells_what_shares_are_of);
     tcase_add_test(t, nearest_ranks_are_exact);
     tcase_add_test(t, percentiles_and_the_row_at_a_rank);
