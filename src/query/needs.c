@@ -22,6 +22,19 @@ static bool is_argument(const char *s, size_t n)
     return (n > 4 && memcmp(s, "arg.", 4) == 0) || (n > 5 && memcmp(s, "args.", 5) == 0);
 }
 
+/* The word without "waker.", "link." …: of linked rows the same labels are needed. */
+static size_t link_prefix(const char *s, size_t n)
+{
+    static const char *const prefix[] = { "waker.", "launch.", "parent.", "link." };
+
+    for (size_t i = 0; i < FM_COUNT(prefix); i++) {
+        size_t len = strlen(prefix[i]);
+        if (n > len && memcmp(s, prefix[i], len) == 0)
+            return len;
+    }
+    return 0;
+}
+
 /* Words of one text, each followed by ','. "all" would mean every label. */
 static void words(struct fm_out *out, const char *s, size_t n)
 {
@@ -36,8 +49,9 @@ static void words(struct fm_out *out, const char *s, size_t n)
             fm_out_bytes(out, s + start, i - start);
             fm_out_char(out, ',');
         }
-        if (is_argument(s + from, i - from)) {
-            fm_out_bytes(out, s + from, i - from);
+        start = from + link_prefix(s + from, i - from);
+        if (is_argument(s + start, i - start)) {
+            fm_out_bytes(out, s + start, i - start);
             fm_out_char(out, ',');
         }
         if (i == from)
