@@ -133,6 +133,10 @@ enum {
     FM_CHROME_HANG_PART,                        /* self time under another ancestry */
     FM_CHROME_HANG_CPU,                         /* thread time in ns */
     FM_CHROME_HANG_CLOCK,                       /* thread clock at a B or E */
+    FM_CHROME_HANG_SF,                          /* id of the frame at its start … */
+    FM_CHROME_HANG_ESF,                         /* … and at its end */
+    FM_CHROME_HANG_STACK,                       /* the node, where the event holds the stack */
+    FM_CHROME_HANG_ESTACK,
     FM_CHROME_HANG_OWN                          /* and more: a label of c->own */
 };
 
@@ -224,6 +228,7 @@ struct fm_chrome {
     uint64_t overlap_ns;
     int unfinished;                /* enum fm_chrome_unfinished */
     bool cpu_wanted;               /* thread times are asked for */
+    bool stacks_wanted;            /* stacks at the start or end of spans are */
     char *scratch;                 /* decoded texts */
     size_t scratch_cap;
 
@@ -367,6 +372,12 @@ void fm_chrome_other(struct fm_chrome *c, const struct fm_chrome_event *e); /* C
 void fm_chrome_sample(struct fm_chrome *c, const struct fm_chrome_event *e);
 /* The stack that an event names (sf) or holds (stack) becomes that of its row. */
 void fm_chrome_event_stack(struct fm_chrome *c, const struct fm_chrome_event *e, uint64_t row);
+/* Those of a span hang on it: `sf` and `list` are sf and stack, or esf and estack (`end`). */
+uint32_t fm_chrome_hang_stack(struct fm_chrome *c, const struct fm_json_field *sf,
+                              const struct fm_json_field *list, bool end, uint32_t chain);
+/* Stack of such an item; FM_NONE when it is none. */
+fm_node fm_chrome_hung_stack(struct fm_chrome *c, uint32_t process,
+                             const struct fm_chrome_arg *item);
 /* M named stackFrames: e->args holds them. */
 void fm_chrome_frames(struct fm_chrome *c, const struct fm_chrome_event *e);
 /* A key of the document that chrome.c does not know, its value not read yet. Returns 1: read it;

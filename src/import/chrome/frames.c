@@ -297,6 +297,30 @@ void fm_chrome_event_stack(struct fm_chrome *c, const struct fm_chrome_event *e,
     f->wait[f->waits++] = (struct fm_legacy_wait){row, c->thread[e->thread].process, id};
 }
 
+uint32_t fm_chrome_hang_stack(struct fm_chrome *c, const struct fm_json_field *sf,
+                              const struct fm_json_field *list, bool end, uint32_t chain)
+{
+    fm_str id;
+    if (fm_chrome_frame_id(c, sf, &id))
+        return fm_chrome_hang(c, chain, end ? FM_CHROME_HANG_ESF : FM_CHROME_HANG_SF, id);
+    fm_node stack = fm_chrome_list_stack(c, list);
+    if (stack == FM_NONE)
+        return chain;
+    return fm_chrome_hang(c, chain, end ? FM_CHROME_HANG_ESTACK : FM_CHROME_HANG_STACK, stack);
+}
+
+fm_node fm_chrome_hung_stack(struct fm_chrome *c, uint32_t process,
+                             const struct fm_chrome_arg *item)
+{
+    switch (item->number) {
+    case FM_CHROME_HANG_SF:
+    case FM_CHROME_HANG_ESF: return fm_chrome_frame_stack(c, process, (fm_str)item->lane);
+    case FM_CHROME_HANG_STACK:
+    case FM_CHROME_HANG_ESTACK: return (fm_node)item->lane;
+    default: return FM_NONE;
+    }
+}
+
 void fm_chrome_frames_finish(struct fm_chrome *c)
 {
     struct fm_chrome_legacy *f = c->legacy;

@@ -8,10 +8,10 @@
 #include "import/chrome/chrome.h"
 #include "import/chrome/span.h"
 
-/* Fields of a span; all but the last two are always there, the category where there is one. */
+/* Fields of a span; the first seven are always there, the category where there is one. */
 enum {
     FM_X_SELF, FM_X_TS, FM_X_DUR, FM_X_STACK, FM_X_THREAD, FM_X_NAME, FM_X_CAT, FM_X_UNFINISHED,
-    FM_X_CPU, FM_X_FIELDS
+    FM_X_CPU, FM_X_SF, FM_X_ESF, FM_X_FIELDS
 };
 #define FM_X_ALWAYS ((UINT64_C(1) << (FM_X_CAT + 1)) - 1)
 

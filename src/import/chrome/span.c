@@ -17,6 +17,8 @@ static const struct fm_field x_field[FM_X_FIELDS] = {
     [FM_X_CAT] = {"cat", FM_TYPE_STRING, NULL},
     [FM_X_UNFINISHED] = {"unfinished", FM_TYPE_BOOL, NULL},
     [FM_X_CPU] = {"tdur", FM_TYPE_DUR, "ns"},
+    [FM_X_SF] = {"sf", FM_TYPE_STACK, NULL},
+    [FM_X_ESF] = {"esf", FM_TYPE_STACK, NULL},
 };
 static const struct fm_chrome_group x_group = {"X", x_field, FM_X_FIELDS, true};
 
@@ -115,6 +117,7 @@ static uint32_t new_site(struct fm_chrome *c, struct fm_chrome_sites *s, fm_str 
     }
     find_copy(c, s, &site);
     c->cpu_wanted |= c->class[site.class].wanted >> FM_X_CPU & 1;
+    c->stacks_wanted |= (c->class[site.class].wanted >> FM_X_SF & 3) != 0;
     s->site[s->sites] = site;
     return (uint32_t)s->sites++;
 }
@@ -243,7 +246,13 @@ static uint32_t chain_of(struct fm_chrome *c, const struct fm_chrome_event *e, b
         chain = fm_chrome_hang(c, chain,
                                e->phase == 'X' ? FM_CHROME_HANG_CPU : FM_CHROME_HANG_CLOCK,
                                (uint64_t)ns);
-    return chain;
+    if (!c->stacks_wanted)
+        return chain;
+    /* What an E calls its start is the end of the span. */
+    chain = fm_chrome_hang_stack(c, e->field[FM_CHROME_SF], e->field[FM_CHROME_STACK],
+                                 e->phase == 'E', chain);
+    return fm_chrome_hang_stack(c, e->field[FM_CHROME_ESF], e->field[FM_CHROME_ESTACK], true,
+                                chain);
 }
 
 static void take_duration(struct fm_chrome *c, const struct fm_chrome_event *e,
@@ -282,7 +291,7 @@ static void take_end(struct fm_chrome *c, struct fm_chrome_sites *s,
     struct fm_chrome_thread *t = &c->thread[e->thread];
     uint32_t name = end_name(c, s, e);
     check_order(t, e);
-    t->later |= c->any_args || c->cpu_wanted;
+    t->later |= c->any_args || c->cpu_wanted || c->stacks_wanted;
     if (FM_LIKELY(!t->later) && fm_chrome_close(c, t, name, end, below_ns(e, end), e->offset))
         return;
     struct fm_chrome_span *r = fm_chrome_record(c, e->thread);

@@ -46,6 +46,7 @@ struct rows {
     uint64_t value[FM_CHROME_FIELDS];
     uint64_t present[FM_CHROME_FIELDS / 64];
     fm_thread thread;
+    uint32_t process;              /* number of c->process */
 };
 
 
@@ -93,6 +94,24 @@ static bool cpu_time(const struct fm_chrome *c, uint32_t chain, uint64_t *ns)
     return false;
 }
 
+/* Stacks at a span's start and end, the newest of each; the bits of those that are there. */
+static uint64_t set_stacks(struct rows *w, uint32_t chain)
+{
+    struct fm_chrome *c = w->c;
+    uint64_t has = 0;
+    for (; chain; chain = c->arg[chain].next) {
+        const struct fm_chrome_arg *a = &c->arg[chain];
+        bool end = a->number == FM_CHROME_HANG_ESF || a->number == FM_CHROME_HANG_ESTACK;
+        uint32_t field = end ? FM_X_ESF : FM_X_SF;
+        fm_node node = has >> field & 1 ? FM_NONE : fm_chrome_hung_stack(c, w->process, a);
+        if (node == FM_NONE)
+            continue;
+        w->value[field] = node;
+        has |= UINT64_C(1) << field;
+    }
+    return has;
+}
+
 /* The fields of a span. */
 static void set_fields(struct rows *w, const struct fm_chrome_span *r)
 {
@@ -113,6 +132,8 @@ static void set_fields(struct rows *w, const struct fm_chrome_span *r)
     }
     if (c->cpu_wanted && cpu_time(c, r->chain, &value[FM_X_CPU]))
         has |= 1u << FM_X_CPU;
+    if (c->stacks_wanted)
+        has |= set_stacks(w, r->chain);
     w->present[0] = has;
 }
 
@@ -197,7 +218,7 @@ static size_t run_of(const struct rows *w, const struct fm_chrome_span *r, size_
     if (copy == 0)
         return 0;
     const struct fm_class_copy *how = &w->s->copy[copy - 1];
-    bool varies = c->cpu_wanted || c->owns || how->all >> FM_X_FIELDS;
+    bool varies = c->cpu_wanted || c->stacks_wanted || c->owns || how->all >> FM_X_FIELDS;
     uint32_t chains = 0;
     bool links = false;
     n = FM_MIN(n, FM_MIN(RUN, fm_rows_room(c->builder)));
@@ -286,6 +307,7 @@ static bool finish_thread(struct rows *w, struct fm_chrome_thread *t)
     hang(c, s);
     w->thread = fm_chrome_thread_row(c, (uint32_t)(t - c->thread));
     w->value[FM_X_THREAD] = w->thread;
+    w->process = t->process;
     for (size_t i = 0, n; i < s->n && !c->oom; i += n) {
         n = add_run(w, &s->span[i], s->n - i);
         if (n == 0 && s->span[i].type <= FM_CHROME_B)
