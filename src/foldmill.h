@@ -317,6 +317,15 @@ FM_API enum fm_status fm_query_run(struct fm_ctx *ctx, struct fm_query *query,
                                    struct fm_store *const *store, size_t stores,
                                    const struct fm_select_options *select,
                                    struct fm_result **result, struct fm_error *err);
+/* Writes how the query would run on these stores, as text: its steps, what each costs, what it
+ * reads. */
+FM_API enum fm_status fm_query_explain(struct fm_ctx *ctx, struct fm_query *query,
+                                       struct fm_store *const *store, size_t stores,
+                                       const struct fm_select_options *select,
+                                       const struct fm_sink *sink, struct fm_error *err);
+/* Writes the JSON Schema of query files, for editors. */
+FM_API enum fm_status fm_query_schema(struct fm_ctx *ctx, const struct fm_sink *sink,
+                                      struct fm_error *err);
 FM_API void fm_result_free(struct fm_result *result);
 FM_API size_t fm_result_tables(const struct fm_result *result);
 FM_API size_t fm_result_rows(const struct fm_result *result, size_t table);

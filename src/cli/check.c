@@ -48,6 +48,8 @@ int cmd_check(struct cli *cli)
     const struct words *in = &cli->options.operand;
     int result = EXIT_DONE;
 
+    if (cli->options.schema)
+        return print_schema(cli);
     if (in->n == 0)
         return say_usage(cli, "check what? name a YAML file");
     if (cli->options.against && in->n > 1)

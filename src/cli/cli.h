@@ -106,7 +106,7 @@ struct options {
     struct words filter, set, param, formats, operand;
     const char *output, *to, *format, *against, *callers, *by, *rows, *sort;
     uint64_t threads, width;
-    bool strict, help, version;
+    bool strict, help, version, explain, schema;
 };
 
 /* A parsing failure has been printed when these return false. */
@@ -208,6 +208,8 @@ bool output_possible(const char *path);
 
 /* Standard output through stdio, for fm_result_write() and fm_check(). */
 extern const struct fm_sink stdout_sink;
+/* query.c: prints the JSON Schema of query files. */
+int print_schema(struct cli *cli);
 /* Flushes standard output; `status`, or EXIT_NOTHING when it could not be written. */
 int stdout_done(int status);
 

@@ -48,8 +48,12 @@ int question_answer(struct cli *cli, struct fm_query *query, struct fm_store *co
     enum fm_status status;
     int code = EXIT_DONE;
 
-    status = fm_query_run(cli->ctx, query, store, stores, &cli->options.select, &result,
-                          &err);
+    if (cli->options.explain)
+        status = fm_query_explain(cli->ctx, query, store, stores, &cli->options.select,
+                                  &stdout_sink, &err);
+    else
+        status = fm_query_run(cli->ctx, query, store, stores, &cli->options.select, &result,
+                              &err);
     if (status != FM_OK) {
         print_errors(query, &err);
         code = status_exit(status);
@@ -116,6 +120,15 @@ int question_ask(struct cli *cli, struct fm_query *query, const char *const *wor
     return result;
 }
 
+int print_schema(struct cli *cli)
+{
+    struct fm_error err = {0};
+
+    if (fm_query_schema(cli->ctx, &stdout_sink, &err) != FM_OK)
+        return say_write_error(&err, NULL);
+    return EXIT_DONE;
+}
+
 int cmd_query(struct cli *cli)
 {
     const struct words *in = &cli->options.operand;
@@ -123,6 +136,8 @@ int cmd_query(struct cli *cli)
     struct target target;
     int result;
 
+    if (cli->options.schema)
+        return print_schema(cli);
     if (in->n == 0)
         return say_usage(cli, "which query? 'foldmill list queries' shows those that are there");
     if (in->n == 1)

@@ -85,6 +85,10 @@ bool fm_query_with(struct fm_query *used, const struct fm_query *q, struct fm_ar
 enum fm_status fm_query_open(struct fm_query *q, const char *name, struct fm_error *err);
 struct fm_query *fm_query_new(struct fm_ctx *ctx);   /* NULL: no memory */
 
+/* The keys of a part of a query file, as they are checked. */
+enum fm_query_part { FM_PART_TOP, FM_PART_LET, FM_PART_OUTPUT, FM_PART_PATH, FM_PART_PARAM };
+const char *const *fm_query_keys(enum fm_query_part part, size_t *n);
+
 /* params.c */
 void fm_params_parse(struct fm_query *q, const struct fm_yaml_node *node);
 const struct fm_param *fm_param_find(const struct fm_query *q, const char *name, size_t n);

@@ -234,8 +234,8 @@ static void fallback(struct fm_query *q, struct fm_param *p, const struct fm_yam
 
 static void declare(struct fm_query *q, struct fm_param *p, const struct fm_yaml_pair *pair)
 {
-    static const char *const known[] = { "type", "default", "required", "min", "max", "choices",
-                                         "about" };
+    size_t keys;
+    const char *const *known = fm_query_keys(FM_PART_PARAM, &keys);
     const struct fm_yaml_node *type;
 
     p->name = pair->key;
@@ -251,7 +251,7 @@ static void declare(struct fm_query *q, struct fm_param *p, const struct fm_yaml
                       pair->value, "parameter '%s' must be a map with 'type'", pair->key);
         return;
     }
-    if (!fm_yaml_known(&q->log, pair->value, known, FM_COUNT(known), "key"))
+    if (!fm_yaml_known(&q->log, pair->value, known, keys, "key"))
         return;
     type = fm_yaml_get(pair->value, "type");
     if (type == NULL) {

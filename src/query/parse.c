@@ -20,6 +20,29 @@
 
 /* ---------------------------------------------------------------- document */
 
+const char *const *fm_query_keys(enum fm_query_part part, size_t *n)
+{
+    static const char *const top[] = {
+        "foldmill-query", "name", "about", "tags", "params", "inputs", "let", "from", "steps",
+        "show", "output"
+    };
+    static const char *const let[] = { "from", "steps" };
+    static const char *const output[] = { "columns", "path" };
+    static const char *const path[] = { "order", "separator" };
+    static const char *const param[] = { "type", "default", "required", "min", "max", "choices",
+                                         "about" };
+    static const struct {
+        const char *const *list;
+        size_t n;
+    } part_of[] = {
+        { top, FM_COUNT(top) }, { let, FM_COUNT(let) }, { output, FM_COUNT(output) },
+        { path, FM_COUNT(path) }, { param, FM_COUNT(param) }
+    };
+
+    *n = part_of[part].n;
+    return part_of[part].list;
+}
+
 static const char *text_of(struct fm_query *q, const char *key)
 {
     const struct fm_yaml_node *node = fm_yaml_get(q->root, key);
@@ -34,7 +57,8 @@ static const char *text_of(struct fm_query *q, const char *key)
 
 static void parse_path(struct fm_query *q, const struct fm_yaml_node *path)
 {
-    static const char *const known[] = { "order", "separator" };
+    size_t keys;
+    const char *const *known = fm_query_keys(FM_PART_PATH, &keys);
     const struct fm_yaml_node *order, *separator;
 
     if (path->type != FM_YAML_MAP) {
@@ -42,7 +66,7 @@ static void parse_path(struct fm_query *q, const struct fm_yaml_node *path)
                       "'path' takes {order: root-first|leaf-first, separator: TEXT}");
         return;
     }
-    if (!fm_yaml_known(&q->log, path, known, FM_COUNT(known), "key"))
+    if (!fm_yaml_known(&q->log, path, known, keys, "key"))
         return;
     order = fm_yaml_get(path, "order");
     separator = fm_yaml_get(path, "separator");
@@ -60,7 +84,8 @@ static void parse_path(struct fm_query *q, const struct fm_yaml_node *path)
 
 static void parse_output(struct fm_query *q, const struct fm_yaml_node *output)
 {
-    static const char *const known[] = { "columns", "path" };
+    size_t keys;
+    const char *const *known = fm_query_keys(FM_PART_OUTPUT, &keys);
     const struct fm_yaml_node *path;
 
     if (output->type != FM_YAML_MAP) {
@@ -68,7 +93,7 @@ static void parse_output(struct fm_query *q, const struct fm_yaml_node *output)
                       "'output' takes {columns: [NAME …], path: {order, separator}}");
         return;
     }
-    if (!fm_yaml_known(&q->log, output, known, FM_COUNT(known), "key"))
+    if (!fm_yaml_known(&q->log, output, known, keys, "key"))
         return;
     q->columns = fm_yaml_get(output, "columns");
     if (q->columns != NULL && q->columns->type != FM_YAML_LIST) {
@@ -133,7 +158,8 @@ static void parse_inputs(struct fm_query *q)
 /* `let`: names of pipes, {from, steps} each. */
 static void parse_lets(struct fm_query *q, const struct fm_yaml_node *lets)
 {
-    static const char *const known[] = { "from", "steps" };
+    size_t keys;
+    const char *const *known = fm_query_keys(FM_PART_LET, &keys);
     enum fm_from from;
 
     if (lets == NULL)
@@ -153,7 +179,7 @@ static void parse_lets(struct fm_query *q, const struct fm_yaml_node *lets)
             fm_yaml_error(fm_yaml_as(&q->log, FM_YAML_TYPE), let->value,
                           "'let' takes {NAME: {from: …, steps: […]}}");
         else
-            (void)fm_yaml_known(&q->log, let->value, known, FM_COUNT(known), "key");
+            (void)fm_yaml_known(&q->log, let->value, known, keys, "key");
     }
     q->lets = lets;
 }
@@ -171,10 +197,8 @@ static void parse_show(struct fm_query *q, const struct fm_yaml_node *show)
 
 void fm_query_document(struct fm_query *q, const struct fm_yaml_node *root)
 {
-    static const char *const known[] = {
-        "foldmill-query", "name", "about", "tags", "params", "inputs", "let", "from", "steps",
-        "show", "output"
-    };
+    size_t keys;
+    const char *const *known = fm_query_keys(FM_PART_TOP, &keys);
     const struct fm_yaml_node *output;
 
     q->root = root;
@@ -185,7 +209,7 @@ void fm_query_document(struct fm_query *q, const struct fm_yaml_node *root)
                       "a query is a map with 'foldmill-query: 1'");
         return;
     }
-    (void)fm_yaml_known(&q->log, root, known, FM_COUNT(known), "key");
+    (void)fm_yaml_known(&q->log, root, known, keys, "key");
     parse_head(q);
     q->name = text_of(q, "name");
     q->about = text_of(q, "about");

@@ -124,6 +124,8 @@ struct fm_flow {
 enum fm_status fm_plan_compile(struct fm_plan *plan, struct fm_query *q, struct fm_arena *arena,
                                struct fm_error *err);
 void fm_plan_release(struct fm_plan *plan);
+/* explain.c: the plan as text. */
+void fm_plan_explain(const struct fm_plan *plan, struct fm_out *out);
 
 /* For compile(): the pipe that a scalar of the step names, compiled, when it leaves rows or a table
  * as `shapes` wants; `what` for messages: "'against'". Its schema is need->schema. NULL: logged, an

@@ -180,17 +180,12 @@ static enum fm_status run_plan(struct fm_plan *plan, struct fm_query *query,
     return status == FM_OK && failed ? FM_GATE : status;
 }
 
-enum fm_status fm_query_run(struct fm_ctx *ctx, struct fm_query *query,
-                            struct fm_store *const *store, size_t stores,
-                            const struct fm_select_options *select, struct fm_result **result,
-                            struct fm_error *err)
+/* Messages of the last run go. */
+static enum fm_status begin(struct fm_query *query, size_t stores, struct fm_error *err)
 {
-    struct fm_plan plan = { .select = select, .store = store, .stores = stores };
     enum fm_status status;
 
-    (void)ctx;
-    *result = NULL;
-    if (query->ran) {                 /* messages of the last run go */
+    if (query->ran) {
         fm_yaml_log_init(&query->log, &query->arena);
         query->log.file = query->file;
         fm_arena_release(&query->run_arena);
@@ -202,11 +197,52 @@ enum fm_status fm_query_run(struct fm_ctx *ctx, struct fm_query *query,
     query->ran = true;
     fm_yaml_log_init(&query->log, &query->run_arena);
     query->log.file = query->file;
-    status = run_plan(&plan, query, result, err);
-    fm_plan_release(&plan);
+    return FM_OK;
+}
+
+static enum fm_status end(struct fm_plan *plan, struct fm_query *query, enum fm_status status,
+                          struct fm_error *err)
+{
+    fm_plan_release(plan);
     if (query->run_arena.oom && status == FM_CONFIG)
         status = fm_error_nomem(err);
     if (status == FM_CONFIG && err != NULL && err->status == FM_OK)
         *err = query->log.first;
     return status;
+}
+
+enum fm_status fm_query_run(struct fm_ctx *ctx, struct fm_query *query,
+                            struct fm_store *const *store, size_t stores,
+                            const struct fm_select_options *select, struct fm_result **result,
+                            struct fm_error *err)
+{
+    struct fm_plan plan = { .select = select, .store = store, .stores = stores };
+    enum fm_status status;
+
+    (void)ctx;
+    *result = NULL;
+    status = begin(query, stores, err);
+    return status != FM_OK ? status : end(&plan, query, run_plan(&plan, query, result, err), err);
+}
+
+enum fm_status fm_query_explain(struct fm_ctx *ctx, struct fm_query *query,
+                                struct fm_store *const *store, size_t stores,
+                                const struct fm_select_options *select, const struct fm_sink *sink,
+                                struct fm_error *err)
+{
+    struct fm_plan plan = { .select = select, .store = store, .stores = stores };
+    enum fm_status status = begin(query, stores, err);
+    struct fm_out out;
+
+    if (status != FM_OK)
+        return status;
+    if (fm_out_init(&out, &ctx->mem, sink) != FM_OK)
+        return fm_error_nomem(err);
+    status = fm_plan_compile(&plan, query, &query->run_arena, err);
+    if (status == FM_OK) {
+        fm_plan_explain(&plan, &out);
+        status = fm_out_finish(&out, err);
+    }
+    fm_out_release(&out);
+    return end(&plan, query, status, err);
 }
