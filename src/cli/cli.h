@@ -43,12 +43,14 @@ enum command_bit {
     CMD_CHECK = 1 << 5,
     CMD_COMPLETION = 1 << 6,
     CMD_HELP = 1 << 7,
-    CMD_TOP = 1 << 8
+    CMD_TOP = 1 << 8,
+    CMD_DIFF = 1 << 9
 };
-#define CMD_TABLES (CMD_QUERY | CMD_TOP)
+#define CMD_SHORT (CMD_TOP | CMD_DIFF)
+#define CMD_TABLES (CMD_QUERY | CMD_SHORT)
 #define CMD_READS (CMD_SUMMARY | CMD_INFO | CMD_CONVERT | CMD_TABLES)
 #define CMD_WRITES (CMD_CONVERT | CMD_TABLES)
-#define CMD_ALL 0x1ff
+#define CMD_ALL 0x3ff
 
 /* What the shell offers as the value of an option or as an operand. */
 enum completes {
@@ -105,6 +107,7 @@ struct options {
     struct fm_export_options export;
     struct words filter, set, param, formats, operand;
     const char *output, *to, *format, *against, *callers, *by, *rows, *sort;
+    const char *fail_above, *normalize;
     uint64_t threads, width;
     bool strict, help, version, explain, schema;
 };
@@ -145,6 +148,7 @@ int cmd_info(struct cli *cli);
 int cmd_convert(struct cli *cli);
 int cmd_query(struct cli *cli);
 int cmd_top(struct cli *cli);
+int cmd_diff(struct cli *cli);
 int cmd_list(struct cli *cli);
 int cmd_check(struct cli *cli);
 int cmd_completion(struct cli *cli);
@@ -247,6 +251,8 @@ int question_ask(struct cli *cli, struct fm_query *query, const char *const *wor
  * the input has some. */
 struct fm_query *top_query(struct cli *cli, const char *by, bool spans, int *code);
 bool has_spans(const struct fm_store *store);
+/* Whether queries/top.yaml and queries/diff.yaml have a document "by-KEY". */
+bool short_document(const char *by);
 
 /* ----------------------------------------------------------------- answers */
 

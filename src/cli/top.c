@@ -16,7 +16,7 @@
 static const char *const documents[] = {"function", "module", "file", "line", "path", "thread",
                                         "process"};
 
-static bool has_document(const char *by)
+bool short_document(const char *by)
 {
     for (size_t i = 0; i < sizeof(documents) / sizeof(documents[0]); i++)
         if (strcmp(by, documents[i]) == 0)
@@ -47,7 +47,7 @@ static int set_options(const struct cli *cli, struct fm_query *query, const char
     const struct options *o = &cli->options;
     int code = EXIT_DONE;
 
-    if (!has_document(by))
+    if (!short_document(by))
         code = question_set(query, "by", by);
     if (code == EXIT_DONE && o->rows)
         code = question_set(query, "n", o->rows);
@@ -64,12 +64,12 @@ static bool has_total(const char *by, bool spans)
     for (size_t i = 0; i < sizeof(flat) / sizeof(flat[0]); i++)
         if (strcmp(by, flat[i]) == 0)
             return false;
-    return has_document(by) || (spans && of_spans(by));
+    return short_document(by) || (spans && of_spans(by));
 }
 
 struct fm_query *top_query(struct cli *cli, const char *by, bool spans, int *code)
 {
-    const char *document = has_document(by) ? by : spans && of_spans(by) ? "span" : "key";
+    const char *document = short_document(by) ? by : spans && of_spans(by) ? "span" : "key";
     char *name = join("top#by-", document, "");
     struct fm_query *query = NULL;
 

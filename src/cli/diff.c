@@ -1,0 +1,65 @@
+/*
+ * diff.c - foldmill diff BASE NEW: what changed between two profiles, a short form of
+ * queries/diff.yaml.
+ *
+ *     --by function module file line path thread process   the document by-function, by-module ...
+ *     --by any other column: comm, cpu, leaf.function      by-key, by=X
+ *     -n, --sort, --normalize, --fail-above                the parameters of that name
+ */
+#include "cli/cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Sets a parameter when its option was given. */
+static int set_given(struct fm_query *query, const char *name, const char *value, int code)
+{
+    return code == EXIT_DONE && value ? question_set(query, name, value) : code;
+}
+
+static bool has_total(const char *by)
+{
+    static const char *const both[] = {"function", "module", "file", "line"};
+
+    for (size_t i = 0; i < sizeof(both) / sizeof(both[0]); i++)
+        if (strcmp(by, both[i]) == 0)
+            return true;
+    return false;
+}
+
+static int load_query(struct cli *cli, const char *by, struct fm_query **query)
+{
+    const struct options *o = &cli->options;
+    bool known = short_document(by);
+    char *name = join("diff#by-", known ? by : "key", "");
+    int code = question_load(cli, name, query);
+
+    free(name);
+    code = set_given(*query, "by", known ? NULL : by, code);
+    code = set_given(*query, "n", o->rows, code);
+    code = set_given(*query, "sort", o->sort, code);
+    code = set_given(*query, "normalize", o->normalize, code);
+    return set_given(*query, "fail_above", o->fail_above, code);
+}
+
+int cmd_diff(struct cli *cli)
+{
+    const struct words *in = &cli->options.operand;
+    const char *by = cli->options.by ? cli->options.by : "function";
+    struct fm_query *query = NULL;
+    struct target target;
+    int code;
+
+    if (in->n < 2)
+        return say_usage(cli, "two profiles are compared: the base and the new one");
+    if (cli->options.sort && !has_total(by))
+        return say_usage(cli, "--sort goes with rows of functions, modules, files or lines: of "
+                         "'%s' self and total are the same", by);
+    code = target_choose(cli, &target);
+    if (code == EXIT_DONE)
+        code = load_query(cli, by, &query);
+    if (code == EXIT_DONE)
+        code = question_ask(cli, query, in->word, in->n, &target);
+    fm_query_free(query);
+    return code;
+}
