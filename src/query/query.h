@@ -2,8 +2,12 @@
  * query.h - the query layer's inner interface: what the facade (foldmill.c) calls.
  *
  *   parse.c params.c        YAML -> struct fm_query: schema, parameters, positions     (lang.h)
- *   plan.c run.c            pipes of steps compiled, then run                           (plan.h)
- *   step.c limit.c          the table of steps: a step is a line there; sort and limit (plan.h)
+ *   use.c                   queries that a query uses                                  (lang.h)
+ *   plan.c start.c          pipes of steps compiled; where a pipe starts: `from`       (plan.h)
+ *   run.c flow.c            pipes run; what a pipe has at the moment: rows or a table  (plan.h)
+ *   step.c                  the table of steps: a new step is a line there             (plan.h)
+ *   limit.c select.c union.c regroup.c tree.c pivot.c join.c diff.c within.c weigh.c time.c: steps
+ *   explain.c jsonschema.c  the plan as text; the schema of query files for editors    (plan.h)
  *   source.c filter.c       the rows a pipe starts from; the command line's filters    (plan.h)
  *   operand.c predicate.c   names and predicates -> struct fm_operand, struct fm_pred  (pred.h)
  *   from.c                  views: spans, counters, instants as rows                   (plan.h)
