@@ -349,6 +349,31 @@ START_TEST(dictionaries_add_up)
 }
 END_TEST
 
+/* Frames of linked rows have categories, too. */
+START_TEST(categories_of_linked_rows)
+{
+    static const char *const lines[] = { "a;b 1", "a;c 2", "d 4" };
+    struct fm_builder *b;
+    struct fm_store *store;
+
+    dictionary("kinds", "foldmill-categories: 1\ncategories:\n  x: {frames: [b, c]}\n"
+                        "  y: {frames: [c]}\n");
+    ck_assert_int_eq(fm_builder_new(ctx, &b, NULL), FM_OK);
+    fm_builder_source(b, "test", "lines");
+    for (size_t i = 0; i < FM_COUNT(lines); i++)
+        query_row(b, lines[i], strlen(lines[i]));
+    fm_builder_link(b, FM_LINK_WAKER, 2, FM_LINK_ROW, 1);
+    fm_builder_link(b, FM_LINK_WAKER, 1, FM_LINK_ROW, 0);
+    store = query_seal(b);
+    ck_assert_str_eq(run(store, "  - group: {by: [waker.leaf.category], measures: [self]}\n"),
+                     "category,self (ns)\nx,2\n\"x,y\",4\n,1\n");
+    ck_assert_str_eq(run(store, "  - where: {waker.leaf.category: y}\n"
+                                "  - group: {by: [path], measures: [self]}\n"),
+                     "path,self (ns)\nd,4\n");
+    fm_store_free(store);
+}
+END_TEST
+
 START_TEST(wrong_dictionaries)
 {
     static const struct {
@@ -527,6 +552,7 @@ int main(void)
     tcase_add_test(t, counted_once_each);
     tcase_add_test(t, lists_and_tests);
     tcase_add_test(t, dictionaries_add_up);
+    tcase_add_test(t, categories_of_linked_rows);
     tcase_add_test(t, wrong_dictionaries);
     tcase_add_test(t, no_dictionary);
     tcase_add_test(t, shipped_dictionaries);
