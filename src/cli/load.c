@@ -150,26 +150,29 @@ static bool options_readable(const struct cli *cli)
 }
 
 /* What the command line names and the importer may leave out: --keep, what the output needs, and
- * the columns of --prepend, --append and --weight. Names that are no labels do no harm. */
-static bool labels_to_keep(const struct options *o, const char *needs, char *keep, size_t size)
+ * the columns of --prepend, --append and --weight. Names that are no labels do no harm. Allocated. */
+static char *labels_to_keep(const struct options *o, const char *needs)
 {
     const char *const list[] = {o->import.keep, needs, o->select.prepend, o->select.append,
                                 o->select.weight};
-    size_t n = 0;
+    size_t n = 0, size = 1;
+    char *keep;
 
-    keep[0] = '\0';
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        size += list[i] ? strlen(list[i]) + 1 : 0;
+    keep = must(malloc(size));
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        const char *s = list[i] ? list[i] : "";
-        int len;
+        size_t len = list[i] ? strlen(list[i]) : 0;
 
-        if (s[0] == '\0')
+        if (len == 0)
             continue;
-        len = snprintf(keep + n, size - n, "%s%s", n > 0 ? "," : "", s);
-        if (len < 0 || (size_t)len >= size - n)
-            return false;
-        n += (size_t)len;
+        if (n > 0)
+            keep[n++] = ',';
+        memcpy(keep + n, list[i], len);
+        n += len;
     }
-    return true;
+    keep[n] = '\0';
+    return keep;
 }
 
 /* The label that a word of --keep means, without what says that it is one. */
@@ -222,18 +225,18 @@ int load(struct cli *cli, const char *const *path, size_t n, const char *needs,
     struct fm_import_options import = cli->options.import;
     struct fm_error err = {0};
     enum fm_status status;
-    char keep[4096];
+    char *keep;
     int result;
 
     *store = NULL;
     if (!options_readable(cli))
         return EXIT_USAGE;
-    if (!labels_to_keep(&cli->options, needs, keep, sizeof keep))
-        return say_usage(cli, "the lists of columns are longer than %zu bytes", sizeof keep);
+    keep = labels_to_keep(&cli->options, needs);
     import.keep = keep;
     show_progress(cli->ctx);
     status = fm_import(cli->ctx, path, n, &import, store, &err);
     hide_progress();
+    free(keep);
     if (!*store)
         return status == FM_OK ? EXIT_NOTHING : say_error(&err);
     result = say_findings(*store, status, &err);

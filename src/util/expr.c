@@ -202,11 +202,22 @@ static void lex_quoted(struct parser *p, char quote)
     p->value = fm_value_text(text, n);
 }
 
+/* The end of a fraction that belongs to the name of a function: p99.9(x), not 99.9. */
+static size_t fraction_end(const struct parser *p, size_t dot)
+{
+    size_t i = dot + 1;
+    while (is_digit(look(p, i)))
+        i++;
+    return i > dot + 1 && look(p, i) == '(' ? i : dot;
+}
+
 static void lex_name(struct parser *p)
 {
     size_t i = p->from + 1;
     while (is_name_char(look(p, i)) || (look(p, i) == '.' && is_name_start(look(p, i + 1))))
         i++;
+    if (look(p, i) == '.')
+        i = fraction_end(p, i);
     p->to = i;
     p->token = T_NAME;
     p->bare = true;

@@ -112,6 +112,7 @@ START_TEST(where_keeps_rows)
         { "{cpu: 0}", "11" }, { "{cpu: \">= 1\"}", "25" }, { "{cpu: 0..1}", "36" },
         { "{cpu: [0, 7]}", "11" }, { "{thread: w*}", "36" }, { "{thread: \"*\"}", "40" },
         { "{thread: w1}", "16" }, { "{thread: 102}", "20" }, { "{comm: gl*}", "30" },
+        { "{thread: {is: w1}}", "16" }, { "{thread: {is: w*}}", "" },
         { "{comm: /^GL.$/i}", "20" }, { "{comm: {is: gl}}", "10" }, { "{not: {cpu: 0}}", "25" },
         { "{cpu: {not: 0}}", "25" }, { "{any: [{cpu: 0}, {tid: 102}]}", "31" },
         { "{all: [{cpu: 0}, {tid: 102}]}", "" }, { "{pid: 100, cpu: 1}", "25" },
@@ -177,15 +178,16 @@ START_TEST(measures_by_hand)
            "        p50: p50(v)\n"
            "        p75: p75(v)\n"
            "        p99: p99(v)\n"
+           "        most: p99.9(v)\n"
            "        sd: stddev(v)\n"
            "        some: sum(v if v > 1)\n"
            "        per: sum(v) / count()\n"
            "        r: rate(self)\n"
            "        of_all: share(self, all)\n",
-           "function,s,lo,hi,mean,n,d,f,l,p50,p75,p99,sd,some,per,r (ns/s),of_all\n"
-           "x,15,1,9,3.75,4,3,a,c,1,4,9,3.2691742076555053,13,3.75,9.999999800000003"
+           "function,s,lo,hi,mean,n,d,f,l,p50,p75,p99,most,sd,some,per,r (ns/s),of_all\n"
+           "x,15,1,9,3.75,4,3,a,c,1,4,9,9,3.2691742076555053,13,3.75,9.999999800000003"
            ",0.6666666666666666\n"
-           "y,0,,,,0,0,,,,,,,0,0,4.9999999000000015,0.3333333333333333\n");
+           "y,0,,,,0,0,,,,,,,,0,0,4.9999999000000015,0.3333333333333333\n");
 }
 END_TEST
 
