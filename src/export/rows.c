@@ -251,6 +251,9 @@ static bool has_value(const struct table *t, const struct column *col, const str
                && fm_selection_frame(t->sel, t->tree[p->node].frame)->module != FM_NONE;
     default:
         *value = scan->value[col->slot][p->at];
+        if (col->what == WHAT_COLUMN && col->of == FM_COL_THREAD && p->thread != FM_NONE
+            && fm_store_thread_name(t->store, p->thread, false, 0) == 0)
+            return false;              /* a thread without a name, as in queries */
         return fm_scan_valid(scan, col->slot, p->at) || col->of == FM_COL_COUNT;
     }
 }

@@ -231,7 +231,7 @@ static struct fm_pred *thread_test(struct fm_compile *c, struct fm_operand *o,
     uint32_t k;
 
     if (!fm_text_u64(s->text, s->n, &tid))
-        return text_test(c, o, s, false);
+        return text_test(c, o, s, s->param != NULL && s->param->type == FM_PARAM_STRING);
     if (dot != NULL)                   /* waker.thread: waker.tid */
         name = fm_arena_printf(c->arena, "%.*s.tid", (int)(dot - o->name), o->name);
     k = name == NULL ? FM_NONE : fm_operand_find(c, FM_SCOPE_ROWS, name, strlen(name));
@@ -324,7 +324,8 @@ static struct fm_pred *column_map(struct fm_compile *c, struct fm_operand *o,
         struct fm_pred *p;
         struct fm_scalar s;
         if (strcmp(pair->key, "is") == 0) {
-            if (pair->value->type != FM_YAML_SCALAR || !is_text(o)) {
+            if (pair->value->type != FM_YAML_SCALAR
+                || (!is_text(o) && o->type != FM_TYPE_THREAD)) {
                 fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), pair->value, "'is' takes one text");
                 return NULL;
             }

@@ -50,6 +50,7 @@ static struct fm_value path_value(struct fm_store *store, fm_node stack)
 struct fm_value fm_lane_value(struct fm_store *store, enum fm_type type, uint64_t lane)
 {
     const char *s;
+    fm_str name;
     size_t n;
 
     switch (type) {
@@ -65,8 +66,9 @@ struct fm_value fm_lane_value(struct fm_store *store, enum fm_type type, uint64_
         s = fm_store_str(store, (fm_str)lane, &n);
         return fm_value_text(s, n);
     case FM_TYPE_THREAD:
-        s = fm_store_str(store, fm_store_thread_name(store, (fm_thread)lane, false, 0), &n);
-        return fm_value_text(s, n);
+        name = fm_store_thread_name(store, (fm_thread)lane, false, 0);
+        s = fm_store_str(store, name, &n);
+        return name == 0 ? fm_value_null() : fm_value_text(s, n);
     case FM_TYPE_STACK:
         return path_value(store, (fm_node)lane);
     default:
