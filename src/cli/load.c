@@ -150,7 +150,8 @@ static bool options_readable(const struct cli *cli)
 }
 
 /* What the command line names and the importer may leave out: --keep, what the output needs, and
- * the columns of --prepend, --append and --weight. Names that are no labels do no harm. Allocated. */
+ * the columns of --prepend, --append and --weight. Names that are no labels do no harm.
+ * Allocated. */
 static char *labels_to_keep(const struct options *o, const char *needs)
 {
     const char *const list[] = {o->import.keep, needs, o->select.prepend, o->select.append,
