@@ -52,7 +52,7 @@ static size_t find_weight(const struct fm_result_table *t)
         return self;
     for (size_t c = 0; c < t->columns; c++) {
         const struct fm_result_column *col = &t->column[c];
-        if (col->type != FM_CELL_INT || col->key || !col->additive)
+        if (col->type != FM_CELL_INT || !col->additive)
             continue;
         if (strcmp(col->unit, t->unit) == 0)
             return c;
@@ -103,7 +103,7 @@ static fm_node add_stack(struct profile *p, const struct fm_cell *row)
         const struct fm_result_column *col = &p->t->column[c];
         bool none = col->type == FM_CELL_PATH && row[c].form == FM_FORM_NULL;
 
-        if (col->key && !none)
+        if (col->key && !col->additive && !none)  /* an amount of a line is no frame */
             node = add_cell(p, node, &row[c], col->name);
     }
     return node;

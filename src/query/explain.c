@@ -115,6 +115,20 @@ static void tell_group(const struct teller *t, const struct fm_group *g)
                   g->scans ? ", values of rows in a second scan" : "");
 }
 
+/* select, sort and limit of rows */
+static void tell_lines(const struct teller *t, const struct fm_step *step)
+{
+    uint64_t keeps = fm_row_step_keeps(t->pipe, step);
+    char n[32];
+
+    start_line(t, 2);
+    fm_out_text(t->out, "one line for each row, in one scan");
+    if (keeps > 0)
+        fm_out_printf(t->out, "; no more than the first %s are kept",
+                      fm_text_commas(keeps, n));
+    fm_out_char(t->out, '\n');
+}
+
 static void tell_step(const struct teller *t, const struct fm_step *step, bool *table)
 {
     const char *file = t->pipe->q->file == NULL ? "" : t->pipe->q->file->name;
@@ -130,6 +144,9 @@ static void tell_step(const struct teller *t, const struct fm_step *step, bool *
         tell_pred(t, step->object, 2, !was);
     if (strcmp(step->type->name, "group") == 0 && !was)
         tell_group(t, step->object);
+    if (!was && *table && strcmp(step->type->name, "group") != 0
+        && strcmp(step->type->name, "tree") != 0)
+        tell_lines(t, step);
     for (size_t i = 0; i < step->needs; i++) {
         start_line(t, 2);
         fm_out_printf(t->out, "needs %s\n", step->need[i]->let->key);

@@ -147,23 +147,6 @@ static uint32_t node_value(struct fm_grouping *x, size_t k, uint32_t node)
     }
 }
 
-/* Path of every node: the trie of labels, so stacks that read alike are one path. */
-static bool make_paths(struct fm_grouping *x, struct fm_paths *paths)
-{
-    const struct fm_view *v = x->v;
-
-    x->path = fm_arena_alloc(x->c->arena, (v->nodes + 1) * sizeof *x->path);
-    if (x->path == NULL)
-        return false;
-    for (size_t n = 1; n < v->nodes; n++) {
-        x->path[n] = fm_trie_child(&paths->trie, x->path[v->node[n].parent],
-                                   v->label[v->node[n].frame]);
-        if (x->path[n] == UINT32_MAX)
-            return false;
-    }
-    return true;
-}
-
 /* -------------------------------------------------------------- first scan */
 
 static uint32_t new_pair(struct fm_grouping *x, uint32_t row_tuple, uint32_t node)
@@ -820,7 +803,7 @@ static enum fm_status make_groups(struct fm_grouping *x, struct fm_table *t, str
         if (t->schema->column[k].type == FM_CELL_PATH && t->paths.trie.n == 0)
             ok = fm_trie_init(&t->paths.trie, x->mem);
         if (ok && x->g->key[k].kind == FM_KEY_PATH && x->path == NULL)
-            ok = make_paths(x, &t->paths);
+            ok = (x->path = fm_view_paths(x->v, x->c->arena, &t->paths)) != NULL;
         else if (x->g->key[k].kind == FM_KEY_ROOT)
             ok = fm_view_top(x->v);
     }

@@ -8,7 +8,7 @@
  * of the sort before it. A plain limit right behind a sort is part of the sort: only as many rows
  * are put in order as it leaves. What the options mean is in order.c.
  */
-#include "query/plan.h"
+#include "query/lines.h"
 
 #include "util/error.h"
 #include "util/text.h"
@@ -244,22 +244,67 @@ void *fm_limit_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_sch
 
 /* --------------------------------------------------------------------- run */
 
-/* The step is there, and a limit that needs no row behind its last. */
+/* A limit that needs no row behind its last. */
+static bool is_plain(const struct fm_limit *l)
+{
+    return !l->all && l->at < 0 && !l->ties && l->rest == NULL && l->pers == 0
+           && l->rows < UINT32_MAX;
+}
+
+/* The step is there, and such a limit. */
 static const struct fm_limit *plain_limit(const struct fm_pipe *pipe, const struct fm_step *step)
 {
-    const struct fm_limit *l;
-
     if (step >= pipe->step + pipe->steps || step->type->run != fm_limit_run)
         return NULL;
-    l = step->object;
-    return !l->all && l->at < 0 && !l->ties && l->rest == NULL && l->pers == 0
-                   && l->rows < UINT32_MAX ? l : NULL;
+    return is_plain(step->object) ? step->object : NULL;
+}
+
+bool fm_keep_ahead(const struct fm_pipe *pipe, const struct fm_step *step, struct fm_keep *cut)
+{
+    const struct fm_limit *limit = plain_limit(pipe, step);
+    const struct sort *sort;
+
+    *cut = (struct fm_keep){ .keys = 0 };
+    if (limit == NULL && step < pipe->step + pipe->steps && step->type->run == fm_sort_run) {
+        sort = step->object;
+        limit = plain_limit(pipe, step + 1);
+        *cut = (struct fm_keep){ .key = sort->key, .keys = sort->keys, .own = sort->own,
+                                .expr = sort->own != NULL ? sort->expr : NULL };
+    }
+    cut->rows = limit == NULL ? 0 : limit->rows;
+    return limit != NULL && limit->rows > 0;
+}
+
+/* Columns for the keys that are expressions. */
+static bool add_keys(const struct fm_keep *cut, const struct fm_compile *c, struct fm_table *t)
+{
+    bool ok = cut->own == NULL || fm_table_widen(t, cut->own);
+
+    for (size_t i = 0; ok && cut->expr != NULL && i < cut->keys; i++)
+        ok = cut->expr[i] == NULL || fm_table_fill(c, t, cut->key[i].col, cut->expr[i]);
+    return ok;
+}
+
+enum fm_status fm_keep_first(const struct fm_keep *cut, const struct fm_compile *c,
+                            struct fm_table *t, struct fm_error *err)
+{
+    const struct fm_schema *schema = t->schema;
+    enum fm_status status;
+
+    if (!add_keys(cut, c, t))
+        return fm_error_nomem(err);
+    status = cut->rows > 0 ? fm_table_top(t, cut->key, cut->keys, (size_t)cut->rows, err)
+                           : fm_table_sort(t, cut->key, cut->keys, err);
+    if (cut->rows > 0)
+        t->n = FM_MIN(t->n, (size_t)cut->rows);
+    if (cut->own != NULL)
+        fm_table_narrow(t, schema);
+    return status;
 }
 
 static enum fm_status sort_table(struct fm_flow *flow, const struct fm_step *step,
-                                 struct fm_error *err)
+                                 const struct sort *sort, struct fm_error *err)
 {
-    const struct sort *sort = step->object;
     const struct fm_limit *next = plain_limit(flow->pipe, step + 1);
 
     if (next != NULL)
@@ -267,25 +312,32 @@ static enum fm_status sort_table(struct fm_flow *flow, const struct fm_step *ste
     return fm_table_sort(&flow->table, sort->key, sort->keys, err);
 }
 
-enum fm_status fm_sort_run(struct fm_flow *flow, const struct fm_step *step,
-                           struct fm_error *err)
+/* Sorts the table, whose columns for the keys are there; it is left with those of `schema`. */
+static enum fm_status sort_by(struct fm_flow *flow, const struct fm_step *step,
+                              const struct sort *sort, const struct fm_schema *schema,
+                              struct fm_error *err)
 {
-    const struct sort *sort = step->object;
-    const struct fm_schema *schema = flow->table.schema;
     struct fm_table *t = &flow->table;
-    enum fm_status status;
-    bool ok = sort->own == NULL || fm_table_widen(t, sort->own);
+    enum fm_status status = sort_table(flow, step, sort, err);
 
-    for (size_t i = 0; ok && i < sort->keys; i++)
-        ok = sort->expr[i] == NULL || fm_table_fill(flow->c, t, sort->key[i].col, sort->expr[i]);
-    if (!ok)
-        return fm_error_nomem(err);
-    status = sort_table(flow, step, err);
     if (status == FM_OK && flow->pipe->plan->ties && !fm_table_ties(t, sort->key, sort->keys))
         status = fm_error_nomem(err);
     if (sort->own != NULL)
         fm_table_narrow(t, schema);
     return status;
+}
+
+enum fm_status fm_sort_run(struct fm_flow *flow, const struct fm_step *step,
+                           struct fm_error *err)
+{
+    const struct sort *sort = step->object;
+    const struct fm_schema *schema = flow->table.schema;
+    const struct fm_keep keys = { .key = sort->key, .keys = sort->keys, .expr = sort->expr,
+                                 .own = sort->own };
+
+    if (!add_keys(&keys, flow->c, &flow->table))
+        return fm_error_nomem(err);
+    return sort_by(flow, step, sort, schema, err);
 }
 
 enum fm_status fm_limit_run(struct fm_flow *flow, const struct fm_step *step,
@@ -296,4 +348,123 @@ enum fm_status fm_limit_run(struct fm_flow *flow, const struct fm_step *step,
     if (!flow->table.sorted)
         status = fm_table_sort(&flow->table, NULL, 0, err);
     return status == FM_OK ? fm_table_limit(&flow->table, step->object, err) : status;
+}
+
+/* ----------------------------------------------------------------- of rows */
+
+/* `sort` and `limit` of rows: first they become a table of the columns they are told by. */
+struct row_step {
+    struct fm_lines *lines;
+    struct sort sort;
+    struct fm_limit *limit;
+};
+
+/* Columns by their names come first: those of expressions stand behind all that stay. */
+static bool row_key(struct fm_pipe *pipe, const struct fm_yaml_node *node, struct row_step *rows,
+                    size_t i, bool expressions, struct fm_schema *schema)
+{
+    struct fm_compile *c = &pipe->c;
+    bool scalar = node->type == FM_YAML_SCALAR;
+    bool down = scalar && node->n > 1 && node->text[0] == '-';
+    bool is = scalar && is_expression(node->text + down, node->n - down);
+    struct fm_yaml_node bare = *node;
+    struct fm_scalar s;
+    uint32_t col;
+
+    if (is != expressions)
+        return true;
+    if (!scalar) {
+        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), node, "a sort key is the name of a column");
+        return false;
+    }
+    bare.text += down;
+    bare.n -= down;
+    if (!fm_scalar_get(c->q, c->arena, c->log, &bare, &s))
+        return false;
+    rows->sort.key[i].descending = down;
+    if (s.unknown)
+        return true;
+    s.at = is ? node : s.at;
+    col = is ? fm_lines_expr(c, rows->lines, &s)
+             : fm_lines_name(c, rows->lines, s.text, node, schema);
+    rows->sort.key[i].col = col;
+    if (is && col != FM_NONE)
+        rows->sort.own = schema;         /* there are more columns than those of the schema */
+    return col != FM_NONE;
+}
+
+void *fm_row_sort_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema)
+{
+    struct fm_arena *arena = pipe->c.arena;
+    const struct fm_yaml_node *node = step->at->value;
+    bool list = node->type == FM_YAML_LIST;
+    struct row_step *rows = fm_arena_alloc(arena, sizeof *rows);
+    bool ok = true;
+
+    if (rows == NULL)
+        return NULL;
+    rows->lines = fm_lines_default(&pipe->c, schema);
+    rows->sort.keys = list ? node->n : 1;
+    rows->sort.key = fm_arena_alloc(arena, (rows->sort.keys + 1) * sizeof *rows->sort.key);
+    if (rows->lines == NULL || rows->sort.key == NULL)
+        return NULL;
+    for (size_t i = 0; i < 2 * rows->sort.keys; i++) {
+        size_t k = i % rows->sort.keys;
+        ok = row_key(pipe, list ? node->item[k] : node, rows, k, i != k, schema) && ok;
+    }
+    return ok ? rows : NULL;
+}
+
+enum fm_status fm_row_sort_run(struct fm_flow *flow, const struct fm_step *step,
+                               struct fm_error *err)
+{
+    const struct row_step *rows = step->object;
+    const struct fm_limit *next = plain_limit(flow->pipe, step + 1);
+    const struct fm_keep cut = { .key = rows->sort.key, .keys = rows->sort.keys,
+                                .rows = next == NULL ? 0 : next->rows };
+    enum fm_status status =
+        fm_lines_fill(flow, step, rows->lines, cut.rows > 0 ? &cut : NULL, err);
+
+    return status == FM_OK ? sort_by(flow, step, &rows->sort, step->schema, err) : status;
+}
+
+void *fm_row_limit_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema)
+{
+    struct row_step *rows = fm_arena_alloc(pipe->c.arena, sizeof *rows);
+
+    if (rows == NULL)
+        return NULL;
+    rows->lines = fm_lines_default(&pipe->c, schema);
+    if (rows->lines == NULL)
+        return NULL;
+    pipe->c.schema = schema;             /* `per` names its columns */
+    rows->limit = fm_limit_compile(pipe, step, schema);
+    return rows->limit != NULL ? rows : NULL;
+}
+
+enum fm_status fm_row_limit_run(struct fm_flow *flow, const struct fm_step *step,
+                                struct fm_error *err)
+{
+    const struct row_step *rows = step->object;
+    const struct fm_keep cut = { .rows = is_plain(rows->limit) ? rows->limit->rows : 0 };
+    enum fm_status status =
+        fm_lines_fill(flow, step, rows->lines, cut.rows > 0 ? &cut : NULL, err);
+
+    if (status == FM_OK)
+        status = fm_table_sort(&flow->table, NULL, 0, err);
+    return status == FM_OK ? fm_table_limit(&flow->table, rows->limit, err) : status;
+}
+
+uint64_t fm_row_step_keeps(const struct fm_pipe *pipe, const struct fm_step *step)
+{
+    const struct row_step *rows = step->object;
+    const struct fm_limit *next;
+    struct fm_keep cut;
+
+    if (step->type->run == fm_lines_run)
+        return fm_keep_ahead(pipe, step + 1, &cut) ? cut.rows : 0;
+    if (step->type->run == fm_row_limit_run)
+        return is_plain(rows->limit) ? rows->limit->rows : 0;
+    next = step->type->run == fm_row_sort_run ? plain_limit(pipe, step + 1) : NULL;
+    return next == NULL ? 0 : next->rows;
 }

@@ -413,3 +413,16 @@ bool fm_linked_path(struct fm_store *store, struct fm_arena *arena, struct fm_pa
     }
     return true;
 }
+
+uint32_t *fm_view_paths(const struct fm_view *v, struct fm_arena *arena, struct fm_paths *paths)
+{
+    uint32_t *path = fm_arena_alloc(arena, (v->nodes + 1) * sizeof *path);
+
+    for (size_t n = 1; path != NULL && n < v->nodes; n++) {
+        path[n] = fm_trie_child(&paths->trie, path[v->node[n].parent],
+                                v->label[v->node[n].frame]);
+        if (path[n] == UINT32_MAX)
+            return NULL;
+    }
+    return path;
+}

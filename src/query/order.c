@@ -183,6 +183,14 @@ static int compare_rows(const struct sorter *s, uint32_t a, uint32_t b)
     return order;
 }
 
+int fm_table_order(const struct fm_table *t, const struct fm_sort_key *key, size_t keys,
+                   uint32_t a, uint32_t b)
+{
+    struct sorter s = { t, key, keys };
+
+    return compare_rows(&s, a, b);
+}
+
 static uint64_t prefix_of(const struct fm_table *t, size_t col, bool descending, uint32_t row)
 {
     const struct fm_cells *cells = &t->cells[col];

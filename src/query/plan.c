@@ -76,7 +76,7 @@ static bool in_place(struct fm_pipe *pipe, const struct fm_step *step)
         return true;
     if (pipe->shape == FM_SHAPE_ROWS)
         fm_yaml_error_key(fm_yaml_as(log, FM_YAML_PLACE), step->at,
-                          "'%s' needs a result: 'group' must come before it", name);
+                          "'%s' needs a result: 'group' or 'select' must come before it", name);
     else if (pipe->table_at == NULL)
         fm_yaml_error_key(fm_yaml_as(log, FM_YAML_PLACE), step->at,
                           "'from: %s' is a table: it has no rows for '%s'",
@@ -430,7 +430,8 @@ static void show(struct fm_plan *plan, struct fm_pipe *pipe, const struct fm_yam
         return;
     pipe->users++;
     if (pipe->shape != FM_SHAPE_TABLE && pipe->let == NULL)
-        fm_yaml_error(fm_yaml_as(plan->log, FM_YAML_MISSING), at, "a query needs a 'group' step");
+        fm_yaml_error(fm_yaml_as(plan->log, FM_YAML_MISSING), at,
+                      "a query needs a step that makes a table, such as 'group'");
     else if (pipe->shape != FM_SHAPE_TABLE)
         fm_yaml_error(fm_yaml_as(plan->log, FM_YAML_PLACE), at,
                       "'%s' is rows: only a table can be shown", pipe->let->key);

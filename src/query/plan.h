@@ -168,6 +168,18 @@ void *fm_weigh_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_sch
 enum fm_status fm_weigh_run(struct fm_flow *flow, const struct fm_step *step,
                             struct fm_error *err);
 
+/* lines.c limit.c: select, sort and limit of rows. */
+void *fm_lines_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
+enum fm_status fm_lines_run(struct fm_flow *flow, const struct fm_step *step,
+                            struct fm_error *err);
+void *fm_row_sort_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
+enum fm_status fm_row_sort_run(struct fm_flow *flow, const struct fm_step *step,
+                               struct fm_error *err);
+void *fm_row_limit_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
+enum fm_status fm_row_limit_run(struct fm_flow *flow, const struct fm_step *step,
+                                struct fm_error *err);
+/* limit.c: the rows that a step which makes lines of rows needs keep: see lines.h. 0: all. */
+uint64_t fm_row_step_keeps(const struct fm_pipe *pipe, const struct fm_step *step);
 /* limit.c: sort and limit. */
 void *fm_sort_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema);
 enum fm_status fm_sort_run(struct fm_flow *flow, const struct fm_step *step,

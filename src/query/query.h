@@ -6,6 +6,7 @@
  *   plan.c start.c          pipes of steps compiled; where a pipe starts: `from`       (plan.h)
  *   run.c flow.c            pipes run; what a pipe has at the moment: rows or a table  (plan.h)
  *   step.c                  the table of steps: a new step is a line there             (plan.h)
+ *   lines.c                 rows as the lines of a table: select, sort, limit of rows (lines.h)
  *   limit.c select.c union.c regroup.c tree.c pivot.c join.c diff.c within.c weigh.c time.c: steps
  *   explain.c jsonschema.c  the plan as text; the schema of query files for editors    (plan.h)
  *   source.c filter.c       the rows a pipe starts from; the command line's filters    (plan.h)

@@ -7,7 +7,9 @@
  *                                             weigh    rows             rows
  *     stack    rows             rows          group    rows             a table
  *                                             tree     rows             a table
- *     pivot join diff sort limit compute check   a table -> a table
+ *                                             select   rows, a table   a table
+ *                                             sort limit   the same
+ *     pivot join union diff compute check     a table -> a table
  */
 #include "query/plan.h"
 
@@ -185,8 +187,11 @@ static const struct fm_step_type type[] = {
     { "union", TABLE, TABLE, fm_union_compile, fm_union_run },
     { "diff", TABLE, TABLE, fm_diff_compile, fm_diff_run },
     { "compute", TABLE, SAME, compile_compute, run_compute },
+    { "select", ROWS, TABLE, fm_lines_compile, fm_lines_run },
     { "select", TABLE, SAME, fm_select_compile, fm_select_run },
+    { "sort", ROWS, TABLE, fm_row_sort_compile, fm_row_sort_run },
     { "sort", TABLE, SAME, fm_sort_compile, fm_sort_run },
+    { "limit", ROWS, TABLE, fm_row_limit_compile, fm_row_limit_run },
     { "limit", TABLE, SAME, fm_limit_compile, fm_limit_run },
     { "check", TABLE, SAME, compile_check, run_check }
 };

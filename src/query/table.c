@@ -266,6 +266,41 @@ bool fm_table_copy(struct fm_table *to, const struct fm_table *from)
     return copy_paths(to, &from->paths.trie);
 }
 
+/* data[i] = data[order[i]] */
+static void gather(const struct fm_table *t, void *data, size_t size, unsigned char *spare)
+{
+    if (data == NULL)
+        return;
+    for (size_t i = 0; i < t->n; i++)
+        memcpy(spare + i * size, (unsigned char *)data + t->order[i] * size, size);
+    memcpy(data, spare, t->n * size);
+}
+
+bool fm_table_compact(struct fm_table *t)
+{
+    size_t bytes = (t->n + 1) * sizeof *t->cells->i;
+    unsigned char *spare = fm_mem_alloc(t->mem, bytes);
+
+    if (spare == NULL)
+        return false;
+    for (size_t c = 0; c < t->columns; c++) {
+        struct fm_cells *cells = &t->cells[c];
+        gather(t, cells->i, sizeof *cells->i, spare);
+        gather(t, cells->f, sizeof *cells->f, spare);
+        gather(t, cells->id, sizeof *cells->id, spare);
+        gather(t, cells->valid, 1, spare);
+    }
+    fm_mem_free(t->mem, spare, bytes);
+    for (size_t i = 0; i < t->n; i++)
+        t->order[i] = (uint32_t)i;
+    t->rows = t->n;
+    fm_table_untie(t);
+    fm_mem_free(t->mem, t->paths.rank, t->paths.ranks * sizeof *t->paths.rank);
+    t->paths.rank = NULL;
+    t->paths.ranks = 0;
+    return true;
+}
+
 /* ----------------------------------------------------------------- columns */
 
 void fm_table_narrow(struct fm_table *t, const struct fm_schema *schema)

@@ -32,6 +32,10 @@ struct fm_node_paths {
 bool fm_linked_path(struct fm_store *store, struct fm_arena *arena, struct fm_paths *paths,
                     struct fm_node_paths *known, fm_node stack, uint32_t *path);
 
+/* linked.c: the path of every node of the view: of labels, so stacks that read alike are one path.
+ * In the arena; paths->trie is there. NULL: no memory. */
+uint32_t *fm_view_paths(const struct fm_view *v, struct fm_arena *arena, struct fm_paths *paths);
+
 struct fm_cells {
     fm_i128 *i;                  /* INT, BOOL, ADDRESS */
     double *f;                   /* F64 */
@@ -85,6 +89,8 @@ void fm_table_id(struct fm_table *t, uint32_t row, size_t col, uint32_t id);
 bool fm_table_put(struct fm_table *t, uint32_t row, size_t col, const struct fm_value *value);
 void fm_table_null(struct fm_table *t, uint32_t row, size_t col);
 bool fm_table_is_null(const struct fm_table *t, uint32_t row, size_t col);
+/* Drops the rows that are not visible; the others are stored in their order. false: no memory. */
+bool fm_table_compact(struct fm_table *t);
 /* The visible rows, in their order. false: no memory; to is to be released all the same. */
 bool fm_table_copy(struct fm_table *to, const struct fm_table *from);
 /* A cell as a value of an expression (integers beyond 64 bits as f64, paths as null). */
@@ -247,6 +253,9 @@ struct fm_sort_key {
 int fm_table_compare(const struct fm_table *t, size_t col, bool descending, uint32_t a,
                      uint32_t b);
 
+/* The same by the keys, then by all key columns ascending. */
+int fm_table_order(const struct fm_table *t, const struct fm_sort_key *key, size_t keys,
+                   uint32_t a, uint32_t b);
 /* Sorts the visible rows by the keys, then by all key columns ascending. FM_NOMEM only. */
 enum fm_status fm_table_sort(struct fm_table *t, const struct fm_sort_key *key, size_t keys,
                              struct fm_error *err);

@@ -56,7 +56,7 @@ static const struct {
       "      | ^\n" },
     { H "steps:\n"
         "  - where: {cpu: 1}\n",
-      "q.yaml:4:3: error: a query needs a 'group' step [FM105]\n"
+      "q.yaml:4:3: error: a query needs a step that makes a table, such as 'group' [FM105]\n"
       "    4 |   - where: {cpu: 1}\n"
       "      |   ^\n" },
     { H "steps:\n"
@@ -103,11 +103,12 @@ static const struct {
       "    5 |   - stack:\n"
       "      |     ^~~~~\n" },
     { H "steps:\n"
-        "  - sort: self\n"
+        "  - compute: {x: self}\n"
         "  - group: {by: [any.function], measures: [self]}\n",
-      "q.yaml:4:5: error: 'sort' needs a result: 'group' must come before it [FM109]\n"
-      "    4 |   - sort: self\n"
-      "      |     ^~~~\n" },
+      "q.yaml:4:5: error: 'compute' needs a result: 'group' or 'select' must come before it "
+      "[FM109]\n"
+      "    4 |   - compute: {x: self}\n"
+      "      |     ^~~~~~~\n" },
     { H "steps:\n"
         "  - where: {stack: {has: {functoin: x}}}\n"
         "  - group: {by: [any.function], measures: [self]}\n",
