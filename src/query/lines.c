@@ -277,7 +277,7 @@ static const char *const told_by[FM_FROMS][9] = {
     [FM_FROM_OFFCPU] = { "ts", "dur", "state", "process", "thread", "path" },
     [FM_FROM_WAKEUPS] = { "ts", "process", "thread", "waker.thread", "path" },
     [FM_FROM_RUNQ] = { "ts", "dur", "cpu", "process", "thread", "path" },
-    [FM_FROM_LAUNCHES] = { "ts", "name", "thread", "kernel", "link.ts", "link.dur", "path" }
+    [FM_FROM_LAUNCHES] = { "ts", "dur", "name", "thread", "kernel", "link.ts", "link.dur", "path" }
 };
 
 static bool is_left_out(const struct fm_compile *c, const struct fm_operand *o)

@@ -7,9 +7,9 @@
  *     row        (key, ts)                                     found by binary search
  *
  * LET is a pipe of rows, whose intervals are [ts, ts + dur), or a table with a key bucket(ts, w),
- * whose cells are [cell, cell + w). The key is the thread of the row, its process, or for `any`
- * always the same. Sorting n intervals and looking m rows up is O((n + m) log n); rows of a segment
- * whose times lie between all intervals are not read.
+ * whose cells are [cell, cell + w), else with columns ts and dur. The key is the thread of the row,
+ * its process, or for `any` always the same. Sorting n intervals and looking m rows up is
+ * O((n + m) log n); rows of a segment whose times lie between all intervals are not read.
  *
  * A row without time, and for thread and process one without a thread, is neither inside nor
  * outside.
@@ -74,14 +74,29 @@ static bool compile_outside(struct fm_pipe *pipe, const struct fm_yaml_node *nod
     return false;
 }
 
-/* The first column of intervals; schema->n: there is none. */
-static size_t interval_column(const struct fm_schema *schema)
+static size_t time_column(const struct fm_schema *schema, const char *name)
 {
-    size_t i = 0;
+    uint32_t col = fm_schema_find(schema, name, strlen(name));
 
+    if (col == FM_NONE || schema->column[col].type != FM_CELL_INT
+        || strcmp(schema->column[col].unit, "ns") != 0)
+        return SIZE_MAX;
+    return col;
+}
+
+/* The first column of intervals, else that of times when there are durations; schema->n: neither
+ * is there. */
+static size_t interval_column(const struct fm_schema *schema, size_t *dur)
+{
+    size_t i = 0, ts = time_column(schema, "ts");
+
+    *dur = SIZE_MAX;
     while (i < schema->n && schema->column[i].width <= 0)
         i++;
-    return i;
+    if (i < schema->n || ts == SIZE_MAX)
+        return i;
+    *dur = time_column(schema, "dur");
+    return *dur == SIZE_MAX ? i : ts;
 }
 
 /* The columns of a table that tell its intervals and whose they are. */
@@ -90,12 +105,14 @@ static bool table_columns(struct fm_pipe *pipe, struct within *w, const struct f
     static const char *const name[] = { "thread", "process" };
     const struct fm_schema *schema = w->need->schema;
     uint32_t key;
+    size_t dur;
 
-    if (interval_column(schema) == schema->n) {
+    if (interval_column(schema, &dur) == schema->n) {
         if (schema->open || pipe->plan->stores == 0)
             return true;
         fm_yaml_error(fm_yaml_as(pipe->c.log, FM_YAML_TYPE), at,
-                      "the table '%.*s' has no intervals: no key is bucket(ts, WIDTH)",
+                      "the table '%.*s' has no intervals: no key is bucket(ts, WIDTH), and it has "
+                      "no ts and dur",
                       (int)FM_MIN(at->n, (size_t)64), at->text);
         return false;
     }
@@ -267,13 +284,15 @@ static enum fm_status of_rows(struct bound *b, struct fm_flow *flow, struct fm_e
 static bool of_table(struct bound *b, const struct fm_table *t, struct fm_store *store)
 {
     const struct within *w = b->w;
-    size_t cell = interval_column(t->schema);
+    size_t dur, cell = interval_column(t->schema, &dur);
 
     for (size_t i = 0; cell < t->schema->n && i < t->n; i++) {
         uint32_t row = t->order[i];
         struct fm_value start = fm_table_value(t, row, cell), name;
+        struct fm_value length = dur == SIZE_MAX ? fm_value_i64(t->schema->column[cell].width)
+                                                 : fm_table_value(t, row, dur);
         uint64_t key = 0;
-        if (start.type != FM_I64)
+        if (start.type != FM_I64 || length.type != FM_I64)
             continue;
         if (w->key != SIZE_MAX) {
             name = fm_table_value(t, row, w->key);
@@ -283,7 +302,7 @@ static bool of_table(struct bound *b, const struct fm_table *t, struct fm_store 
             if (key == FM_NONE)
                 continue;
         }
-        if (!add(b->x, key, start.i, t->schema->column[cell].width))
+        if (!add(b->x, key, start.i, length.i))
             return false;
     }
     return true;

@@ -226,6 +226,42 @@ START_TEST(launches_are_pairs)
 }
 END_TEST
 
+/* One line a row: the columns that rows of each source are told by. */
+START_TEST(lines_of_rows)
+{
+    struct fm_store *store = sched_store();
+
+    gives(store, "offcpu", "  - sort: -dur\n  - limit: 2\n",
+          "ts (ns),dur (ns),state,process,thread,path\n"
+          "30,60,S,,web,main;lock\n180,30,D,,web,main;sleep\n");
+    gives(store, "offcpu",
+          "  - select: [dur, waker.thread, waker.path, path, state]\n  - sort: -dur\n",
+          "dur (ns),thread,waker.path,path,state\n60,worker,run;wake,main;lock,S\n"
+          "30,irq/9,irq;timer,main;sleep,D\n10,,,main;lock,R\n");
+    gives(store, "offcpu", "  - sort: [-waker.ts, dur]\n  - limit: 2\n",
+          "ts (ns),dur (ns),state,process,thread,path,waker.ts (ns)\n"
+          "30,60,S,,web,main;lock,80\n280,10,R,,web,main;lock,\n");
+    gives(store, "wakeups", "  - limit: 5\n",
+          "ts (ns),process,thread,waker.thread,path\n80,,web,worker,main;lock\n");
+    gives(store, "runq", "  - sort: -dur\n",
+          "ts (ns),dur (ns),cpu,process,thread,path\n80,10,,,web,main;lock\n");
+    gives(store, "instants", "  - sort: name\n", "ts (ns),name,thread\n10,mark,web\n");
+    fm_store_free(store);
+    store = launch_store();
+    gives(store, "launches", "  - sort: -link.dur\n  - limit: 2\n",
+          "ts (ns),dur (ns),name,thread,kernel,link.ts (ns),link.dur (ns),path\n"
+          "20,5,cudaLaunch,py,k1,60,50,main;eval;launch\n"
+          "0,5,cudaLaunch,py,k1,10,40,main;train;launch\n");
+    /* the rows that a filter of rows leaves, with what a window has cut; 900 is the
+     * main thread of its process */
+    gives(store, "spans",
+          "  - time: {range: 0ns..20ns, clip: true}\n  - sort: [-dur, name]\n  - limit: 2\n",
+          "ts (ns),dur (ns),self_dur (ns),name,category,process,thread\n"
+          "10,10,10,k1,,stream,stream\n0,5,5,cudaLaunch,,,py\n");
+    fm_store_free(store);
+}
+END_TEST
+
 /* ------------------------------------------------------------------- weigh */
 
 static const char *const weighed[] = {
@@ -428,6 +464,26 @@ END_TEST
 #define SLOTS(keys) "  slots:\n    from: samples\n    steps:\n      - where: {event: cpu}\n" \
                     "      - group: {by: [" keys "{slot: \"bucket(ts, 50ns)\"}], " \
                     "measures: {busy: sum(weight)}}\n"
+
+/* The spans themselves as a table: the longest, then that of db. */
+START_TEST(samples_within_lines)
+{
+    struct fm_store *store = query_seal(builder_of(slow, FM_COUNT(slow)));
+
+    lets(store, "  long:\n    from: spans\n    steps:\n      - sort: -dur\n      - limit: 1\n",
+         "  - within: {spans: long}\n", OUT "a,1\n");
+    lets(store, "  long:\n    from: spans\n    steps:\n      - sort: -dur\n      - limit: 1\n",
+         "  - within: {spans: long, on: any}\n", OUT "a,1\nb,2\ng,64\n");
+    lets(store, "  last:\n    from: spans\n    steps:\n      - select: [thread, dur, ts]\n"
+                "      - sort: -ts\n      - limit: 1\n",
+         "  - within: {spans: last}\n", OUT "e,16\n");
+    lets(store, "  bare:\n    from: spans\n    steps:\n      - select: [dur, name]\n",
+         "  - within: {spans: bare, on: any}\n", NULL);
+    ck_assert_msg(strstr(query_messages(), "and it has no ts and dur") != NULL, "%s",
+                  query_messages());
+    fm_store_free(store);
+}
+END_TEST
 
 START_TEST(samples_within_buckets)
 {
@@ -632,11 +688,13 @@ int main(void)
     tcase_add_test(t, sleeps_and_who_woke);
     tcase_add_test(t, other_derived_rows);
     tcase_add_test(t, launches_are_pairs);
+    tcase_add_test(t, lines_of_rows);
     tcase_add_test(t, weights_of_steps);
     tcase_add_test(t, weights_have_one_unit);
     tcase_add_test(t, spans_are_cut);
     tcase_add_test(t, samples_within_spans);
     tcase_add_test(t, samples_within_buckets);
+    tcase_add_test(t, samples_within_lines);
     tcase_add_test(t, tables_of_the_store);
     tcase_add_test(t, forms_of_time);
     tcase_add_test(t, expressions_over_rows);
