@@ -327,8 +327,9 @@ static enum fm_status rows(struct fm_chrome *c)
 static enum fm_status ended(struct fm_chrome *c)
 {
     const char *name = fm_input_name(c->import->input);
+    /* the first failure is the one that is told: of a page's bytes, perhaps, before its JSON's */
     if (c->read != FM_OK)
-        return c->read;
+        return c->read != FM_CANCELLED && c->err->status != FM_OK ? c->err->status : c->read;
     if (!c->any_events && !c->profile) {
         if (c->alien)
             return fm_error_at(c->err, FM_UNSUPPORTED, name, FM_NO_OFFSET,
