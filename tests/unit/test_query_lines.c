@@ -324,6 +324,34 @@ START_TEST(test_many_defaults)
 }
 END_TEST
 
+/* Every allocation of a run may fail: FM_NOMEM, and nothing is leaked. */
+START_TEST(test_no_memory)
+{
+    static const char *const steps[] = {
+        "  - select: [dur, path, label.kind, {half: dur / 2}]\n  - sort: -half\n  - limit: 2\n",
+        "  - sort: [-dur, \"abs(dur - 45ns)\", size]\n  - limit: {rows: 1, ties: include}\n",
+        "  - limit: 2\n"
+    };
+    struct fm_store *store = query_store(ctx, spans);
+    char text[512];
+
+    for (size_t i = 0; i < FM_COUNT(steps); i++) {
+        bool done = false;
+        for (uint64_t at = 1; !done && at < 20000; at++) {
+            snprintf(text, sizeof text, "foldmill-query: 1\nname: q\nfrom: spans\nsteps:\n%s",
+                     steps[i]);
+            ctx->mem.fail_at = atomic_load(&ctx->mem.allocations) + at;
+            done = query_run(ctx, store, text, NULL, "csv") != NULL;
+            ctx->mem.fail_at = 0;
+            ck_assert_msg(done || query_status() == FM_NOMEM, "%zu: allocation %d: %s%s", i,
+                          (int)at, query_error(), query_messages());
+        }
+        ck_assert(done);
+    }
+    fm_store_free(store);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("query lines");
@@ -339,6 +367,7 @@ int main(void)
     tcase_add_test(t, test_stores);
     tcase_add_test(t, test_many);
     tcase_add_test(t, test_many_defaults);
+    tcase_add_test(t, test_no_memory);
     suite_add_tcase(suite, t);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
