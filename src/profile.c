@@ -8,8 +8,9 @@
  * A table is a profile when it has a path and a weight: one sample a row. The weight is the column
  * `self`, else the first column of whole sums in the table's unit, else the first in any unit;
  * `samples` is the count. Key columns before the path become frames above it, those behind it
- * frames below, but for weights, durations and counts of a table with a line for each row; a row that folds others (limit: rest) keeps its name as a frame, so the sums are
- * those of the table. Frames have names and no addresses.
+ * frames below, but for weights, durations and counts of a table with a line for each row; a row
+ * that folds others (limit: rest) keeps its name as a frame, so the sums are those of the table.
+ * Frames have names and no addresses.
  */
 #include "foldmill.h"
 
