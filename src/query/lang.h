@@ -35,7 +35,7 @@ struct fm_param {
     size_t n;
     struct fm_value value;               /* numbers, booleans and text; null for `all` */
     const char *unit;                    /* of value: "ns", "bytes" or "" */
-    const struct fm_yaml_node *node;     /* pred: a default that is a map or a list */
+    const struct fm_yaml_node *node;     /* pred: a map or a list */
 };
 
 /* A query that another one uses: `from: {use: NAME}`, one for each place that does. */
@@ -95,6 +95,10 @@ const struct fm_param *fm_param_find(const struct fm_query *q, const char *name,
 /* Parses `text` as a value of p's type. false: `why` (at least 160 bytes) says what is wrong. */
 bool fm_param_value(struct fm_arena *arena, struct fm_param *p, const char *text, size_t n,
                     char why[160]);
+/* Makes a map or a list (of a file of q, whose parameters are substituted) the value of p, a pred
+ * of another query. false: logged, or no memory. */
+bool fm_param_tree(const struct fm_query *q, struct fm_arena *arena, struct fm_yaml_log *log,
+                   struct fm_param *p, const struct fm_yaml_node *from);
 
 /* A scalar after substitution. */
 struct fm_scalar {

@@ -2,7 +2,7 @@
  * params.c - parameters of a query: declaration, typed values, substitution.
  *
  *     params: {n: {type: int, default: 20, min: 1}}      fm_params_parse()
- *     -p n=5                                             fm_query_set()
+ *     -p n=5, -p fn='{module: libc.so*}'                 fm_query_set()
  *     limit: $n                                          fm_scalar_get()
  *
  * Values keep their text as written beside the typed value, because a glob or a predicate is used
@@ -102,6 +102,116 @@ static bool is_choice(const struct fm_param *p, const char *text, size_t n, char
     return false;
 }
 
+/* ------------------------------------------------------- predicates as trees */
+
+/* Names of frames are printed in brackets, too: [unknown], {closure:a.php:5}. Of brackets around
+ * one plain word nobody needs a list; a key of a map has a blank behind its colon. */
+static bool is_tree(const char *s, size_t n)
+{
+    if (n > 0 && s[0] == '{') {
+        for (size_t i = 1; i + 1 < n; i++) {
+            if (s[i] == ':' && s[i + 1] == ' ')
+                return true;
+        }
+        return false;
+    }
+    if (n < 2 || s[0] != '[' || s[n - 1] != ']')
+        return false;
+    for (size_t i = 1; i < n; i++) {
+        if (s[i] == ',' || s[i] == '"' || s[i] == '\'' || s[i] == '{')
+            return true;
+    }
+    return false;
+}
+
+/* A copy whose nodes have no place, as they are not of the file that messages show. The scalars of
+ * q (may be NULL) are substituted. NULL: no memory, or logged. */
+static struct fm_yaml_node *copy_tree(const struct fm_query *q, struct fm_arena *arena,
+                                      struct fm_yaml_log *log, const struct fm_yaml_node *from)
+{
+    struct fm_yaml_node *to = fm_arena_alloc(arena, sizeof *to);
+    struct fm_scalar s;
+
+    if (to == NULL)
+        return NULL;
+    *to = *from;
+    to->line = to->column = 0;
+    if (from->type == FM_YAML_SCALAR) {
+        if (q == NULL)
+            return to;
+        if (!fm_scalar_get(q, arena, log, from, &s))
+            return NULL;
+        if (s.param != NULL && s.param->node != NULL)
+            return copy_tree(NULL, arena, log, s.param->node);
+        to->text = fm_arena_strn(arena, s.text, s.n);
+        to->n = s.n;
+        return to->text == NULL ? NULL : to;
+    }
+    to->item = fm_arena_alloc(arena, (from->n + 1) * sizeof *to->item);
+    to->pair = fm_arena_alloc(arena, (from->n + 1) * sizeof *to->pair);
+    if (to->item == NULL || to->pair == NULL)
+        return NULL;
+    for (size_t i = 0; i < from->n; i++) {
+        bool map = from->type == FM_YAML_MAP;
+        struct fm_yaml_node *child = copy_tree(q, arena, log, map ? from->pair[i].value
+                                                                  : from->item[i]);
+        if (child == NULL)
+            return NULL;
+        if (map)
+            to->pair[i] = (struct fm_yaml_pair){ .key = from->pair[i].key, .value = child };
+        else
+            to->item[i] = child;
+    }
+    return to;
+}
+
+static void set_tree(struct fm_param *p, const struct fm_yaml_node *node, const char *text,
+                     size_t n)
+{
+    p->text = text;
+    p->n = n;
+    p->value = fm_value_null();
+    p->unit = "";
+    p->known = true;
+    p->node = node;
+}
+
+/* A predicate that -p gives as a flow map or list. */
+static bool tree_value(struct fm_arena *arena, struct fm_param *p, const char *text, size_t n,
+                       char why[160])
+{
+    const char *copy = fm_arena_strn(arena, text, n);
+    struct fm_yaml_file *file;
+    struct fm_yaml_node *node;
+    struct fm_yaml_log log;
+
+    fm_yaml_log_init(&log, arena);
+    if (copy == NULL || fm_yaml_parse(arena, "", copy, n, &file, &log) != FM_OK
+        || log.errors > 0 || file->documents != 1) {
+        snprintf(why, 160, "'%.*s' is no map or list: %.100s", (int)FM_MIN(n, 30), text,
+                 copy == NULL ? "out of memory" : log.first.message);
+        return false;
+    }
+    node = copy_tree(NULL, arena, &log, file->document[0]);
+    if (node == NULL) {
+        snprintf(why, 160, "out of memory");
+        return false;
+    }
+    set_tree(p, node, copy, n);
+    return true;
+}
+
+bool fm_param_tree(const struct fm_query *q, struct fm_arena *arena, struct fm_yaml_log *log,
+                   struct fm_param *p, const struct fm_yaml_node *from)
+{
+    const struct fm_yaml_node *node = copy_tree(q, arena, log, from);
+
+    if (node == NULL)
+        return false;
+    set_tree(p, node, "", 0);
+    return true;
+}
+
 bool fm_param_value(struct fm_arena *arena, struct fm_param *p, const char *text, size_t n,
                     char why[160])
 {
@@ -110,6 +220,8 @@ bool fm_param_value(struct fm_arena *arena, struct fm_param *p, const char *text
 
     if (!is_choice(p, text, n, why))
         return false;
+    if (p->type == FM_PARAM_PRED && is_tree(text, n))
+        return tree_value(arena, p, text, n, why);
     switch (p->type) {
     case FM_PARAM_INT:
     case FM_PARAM_NUMBER:

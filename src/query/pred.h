@@ -108,8 +108,8 @@ bool fm_clip_self(const struct fm_clip *clip, uint64_t row, uint64_t *self);
 /* Cuts a span; false: it lies within the window. */
 bool fm_clip_span(const struct fm_clip *clip, int64_t *ts, int64_t *dur);
 
-/* A value as a weight: rounded, 0 for null. */
-uint64_t fm_weigh_value(const struct fm_value *value, bool *negative);
+/* A value as a weight: rounded, 0 for null. *bad is set when it is below 0 or too large. */
+uint64_t fm_weigh_value(const struct fm_value *value, bool *bad);
 
 /* ---------------------------------------------------------------- operands */
 
@@ -205,6 +205,7 @@ struct fm_compile {
     struct fm_categories *categories;  /* NULL: nothing has asked for them */
     struct fm_pipe *pipe;              /* of the step at hand, which may need other pipes */
     struct fm_step *step;
+    size_t param_depth, param_nodes;   /* parameters in parameters, and what they repeat */
 };
 
 void fm_compile_release(struct fm_compile *c);

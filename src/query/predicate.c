@@ -16,6 +16,11 @@
 
 #include "util/text.h"
 
+#include <stdio.h>
+
+#define MAX_PARAM_NODES 100000
+#define EVENTS_TEXT 280                /* bytes of a list of events, about */
+
 static struct fm_pred *make(struct fm_compile *c, enum fm_pred_op op, size_t args)
 {
     struct fm_pred *p = fm_arena_alloc(c->arena, sizeof *p);
@@ -253,7 +258,8 @@ static struct fm_pred *event_test(struct fm_compile *c, struct fm_operand *o,
     struct fm_pred *p;
     const char *list = "";
     bool of_metric = false;
-    size_t events;
+    size_t events, more = 0;
+    char left[40] = "";
 
     if ((s->n == 4 && memcmp(s->text, "auto", 4) == 0)
         || (s->n == 3 && memcmp(s->text, "all", 3) == 0))
@@ -271,7 +277,13 @@ static struct fm_pred *event_test(struct fm_compile *c, struct fm_operand *o,
         if (fm_pattern_match(p->test.pattern, name, n))
             return p;
         of_metric |= fm_pattern_match(p->test.pattern, metric, metric_n);
-        list = fm_arena_printf(c->arena, "%s%s%s (%s)", list, i == 0 ? "" : ", ", name,
+        if (e->samples == 0)
+            continue;
+        if (strlen(list) > EVENTS_TEXT) {
+            more++;
+            continue;
+        }
+        list = fm_arena_printf(c->arena, "%s%s%s (%s)", list, *list == '\0' ? "" : ", ", name,
                                fm_text_count((double)e->samples, buf));
         if (list == NULL)
             return NULL;
@@ -282,9 +294,11 @@ static struct fm_pred *event_test(struct fm_compile *c, struct fm_operand *o,
     }
     if (is_selected(c, s))
         return constant(c, FM_YES);
+    if (more > 0)
+        snprintf(left, sizeof left, " and %zu more", more);
     fm_yaml_error(fm_yaml_as(c->log, FM_YAML_EVENT),
-                  s->at, "no event '%.*s'; inputs have: %s", (int)FM_MIN(s->n, 100u),
-                  s->text, list);
+                  s->at, "no event '%.*s'; inputs have: %s%s", (int)FM_MIN(s->n, 100u), s->text,
+                  *list == '\0' ? "no samples" : list, left);
     return NULL;
 }
 
@@ -359,6 +373,33 @@ static struct fm_pred *column_map(struct fm_compile *c, struct fm_operand *o,
     return all;
 }
 
+/* A parameter that is a map or a list may name others, but not in a circle (there are no more of
+ * them than the query declares), and not so often that a short file becomes a huge predicate. */
+static bool param_enter(struct fm_compile *c, const struct fm_scalar *s)
+{
+    if (c->param_depth >= c->q->params) {
+        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_CYCLE), s->at, "parameter '%s' needs itself",
+                      s->param->name);
+        return false;
+    }
+    c->param_nodes += s->param->node->weight;
+    if (c->param_nodes > MAX_PARAM_NODES) {
+        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), s->at,
+                      "parameters repeat more than %d values", MAX_PARAM_NODES);
+        return false;
+    }
+    c->param_depth++;
+    return true;
+}
+
+/* Values of -p have no place in the file that a message could show. */
+static void param_leave(struct fm_compile *c, const struct fm_scalar *s, const struct fm_pred *p)
+{
+    c->param_depth--;
+    if (p == NULL && c->param_depth == 0 && s->param->node->line == 0 && !c->arena->oom)
+        fm_yaml_note(c->log, "in the value of parameter '%s'", s->param->name);
+}
+
 struct fm_pred *fm_pred_column(struct fm_compile *c, struct fm_operand *o,
                                const struct fm_yaml_node *node, enum fm_scope scope)
 {
@@ -370,8 +411,13 @@ struct fm_pred *fm_pred_column(struct fm_compile *c, struct fm_operand *o,
     if (node->type == FM_YAML_SCALAR) {
         if (!fm_scalar_get(c->q, c->arena, c->log, node, &s))
             return NULL;
-        if (s.param != NULL && s.param->node != NULL)
-            return fm_pred_column(c, o, s.param->node, scope);
+        if (s.param != NULL && s.param->node != NULL) {
+            if (!param_enter(c, &s))
+                return NULL;
+            any = fm_pred_column(c, o, s.param->node, scope);
+            param_leave(c, &s, any);
+            return any;
+        }
         if (s.param != NULL && s.param->type == FM_PARAM_PRED && s.n == 4
             && memcmp(s.text, "none", 4) == 0)
             return constant(c, FM_NO);
@@ -545,8 +591,13 @@ struct fm_pred *fm_pred_compile(struct fm_compile *c, const struct fm_yaml_node 
     }
     if (!fm_scalar_get(c->q, c->arena, c->log, node, &s))
         return NULL;
-    if (s.param != NULL && s.param->node != NULL)
-        return fm_pred_compile(c, s.param->node, scope);
+    if (s.param != NULL && s.param->node != NULL) {
+        if (!param_enter(c, &s))
+            return NULL;
+        all = fm_pred_compile(c, s.param->node, scope);
+        param_leave(c, &s, all);
+        return all;
+    }
     if (!s.unknown && s.n == 4 && memcmp(s.text, "none", 4) == 0)
         return constant(c, FM_NO);
     if (scope != FM_SCOPE_FRAMES)

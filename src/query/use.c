@@ -136,6 +136,8 @@ static bool set(struct fm_query *used, const struct fm_query *q, struct fm_arena
                           fm_param_hint(used, arena, name, strlen(name)));
         return false;
     }
+    if (pair->value->type != FM_YAML_SCALAR && p->type == FM_PARAM_PRED)
+        return fm_param_tree(q, &used->arena, log, p, pair->value);
     if (pair->value->type != FM_YAML_SCALAR) {
         fm_yaml_error(fm_yaml_as(log, FM_YAML_TYPE), pair->value, "parameter '%s' is one value",
                       name);
@@ -147,6 +149,8 @@ static bool set(struct fm_query *used, const struct fm_query *q, struct fm_arena
         p->known = false;
         return true;
     }
+    if (s.param != NULL && s.param->node != NULL && p->type == FM_PARAM_PRED)
+        return fm_param_tree(NULL, &used->arena, log, p, s.param->node);
     if (fm_param_value(&used->arena, p, s.text, s.n, why))
         return true;
     fm_yaml_error(fm_yaml_as(log, FM_YAML_TYPE), pair->value, "parameter '%s': %s", name, why);
