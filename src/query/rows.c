@@ -431,12 +431,12 @@ static uint64_t weigh(const struct fm_reader *r, const struct fm_reweigh *w, uin
 {
     struct at at = { r, w->c, place };
     struct fm_value value;
-    bool negative = false;
+    bool bad = false;
 
     if (w->value != NULL)
         return w->value[r->scan.first_row + place];
     value = fm_expr_eval(w->expr, get_at, &at);
-    return fm_weigh_value(&value, &negative);
+    return fm_weigh_value(&value, &bad);
 }
 
 uint64_t fm_reader_weight(const struct fm_reader *r, uint32_t place)

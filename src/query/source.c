@@ -86,17 +86,47 @@ static bool weighs_otherwise(const struct fm_yaml_node *steps)
     return false;
 }
 
-/* Adds the events whose name passes a test, or else those whose metric does. */
+/* One part of a predicate on events at an event: tests go by its name or by its metric. */
+static uint8_t verdict(const struct fm_pred *p, const struct fm_value *text)
+{
+    uint8_t v;
+
+    switch (p->op) {
+    case FM_PRED_CONST:
+        return p->constant;
+    case FM_PRED_TEST:
+        return fm_pred_value(p, text);
+    case FM_PRED_NOT:
+        v = verdict(p->arg[0], text);
+        return v == FM_YES ? FM_NO : v == FM_NO ? FM_YES : v;
+    case FM_PRED_AND:
+        for (size_t i = 0; i < p->args; i++) {
+            if (verdict(p->arg[i], text) != FM_YES)
+                return FM_NO;
+        }
+        return FM_YES;
+    case FM_PRED_OR:
+        for (size_t i = 0; i < p->args; i++) {
+            if (verdict(p->arg[i], text) == FM_YES)
+                return FM_YES;
+        }
+        return FM_NO;
+    default:
+        return FM_NO;
+    }
+}
+
+/* Adds the events whose name passes, or else those whose metric does. */
 static void pick_by(struct fm_flow *flow, const struct fm_pred *p)
 {
     bool some = false;
 
-    for (int metric = 0; metric < 2 && !some && p->op == FM_PRED_TEST; metric++) {
+    for (int metric = 0; metric < 2 && !some; metric++) {
         for (size_t i = 0; i < fm_store_events(flow->sel.store); i++) {
             const struct fm_event *e = fm_store_event_row(flow->sel.store, i);
             struct fm_value text = fm_lane_value(flow->sel.store, FM_TYPE_STRING,
                                                  metric ? e->metric : e->name);
-            if (fm_pred_value(p, &text) != FM_YES)
+            if (verdict(p, &text) != FM_YES)
                 continue;
             some = true;
             flow->sel.event[i] = 1;
@@ -117,7 +147,7 @@ static enum fm_status pick_events(struct fm_flow *flow, const struct fm_yaml_nod
     const struct fm_event *one = NULL;
 
     memset(flow->sel.event, 0, events);
-    if (p != NULL && p->op == FM_PRED_TEST)
+    if (p != NULL && p->op != FM_PRED_OR)
         pick_by(flow, p);
     for (size_t a = 0; p != NULL && p->op == FM_PRED_OR && a < p->args; a++)
         pick_by(flow, p->arg[a]);
@@ -128,8 +158,11 @@ static enum fm_status pick_events(struct fm_flow *flow, const struct fm_yaml_nod
     fm_compile_release(&c);
     if (p == NULL)
         return c.arena->oom ? FM_NOMEM : FM_CONFIG;
-    if (picked == 0 || one == NULL)
+    if (picked == 0 || one == NULL) {
+        fm_yaml_error(fm_yaml_as(flow->c->log, FM_YAML_EVENT), at,
+                      "the input has none of these events");
         return FM_CONFIG;
+    }
     flow->sel.event_name = one->name;
     if (flow->sel.weigh == FM_WEIGH_VALUE)
         flow->sel.unit = one->unit;

@@ -130,13 +130,20 @@ void fm_table_f64(struct fm_table *t, uint32_t row, size_t col, double v)
 {
     fm_assert(t->cells[col].f != NULL);
     t->cells[col].f[row] = v;
-    t->cells[col].valid[row] = v == v;
+    t->cells[col].valid[row] = v - v == 0;     /* neither infinite nor no number */
 }
 
 void fm_table_id(struct fm_table *t, uint32_t row, size_t col, uint32_t id)
 {
     fm_assert(t->cells[col].id != NULL);
     t->cells[col].id[row] = id;
+}
+
+/* What integers came to that do not fit into 64 bits, or another number: no value above 127 bits. */
+static void put_whole(struct fm_table *t, uint32_t row, size_t col, double f)
+{
+    if (f > -1.7e38 && f < 1.7e38)
+        fm_table_int(t, row, col, (fm_i128)f);
 }
 
 bool fm_table_put(struct fm_table *t, uint32_t row, size_t col, const struct fm_value *value)
@@ -156,7 +163,7 @@ bool fm_table_put(struct fm_table *t, uint32_t row, size_t col, const struct fm_
         fm_table_f64(t, row, col,
                      value->type == FM_BOOL ? value->b : fm_value_as_f64(value));
     else if (value->type == FM_F64)
-        fm_table_int(t, row, col, fm_clamp_i64(value->f));
+        put_whole(t, row, col, value->f);
     else if (value->type == FM_BOOL)
         fm_table_int(t, row, col, value->b);
     else

@@ -154,7 +154,7 @@ void *fm_weigh_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_sch
 
 /* --------------------------------------------------------------------- run */
 
-uint64_t fm_weigh_value(const struct fm_value *value, bool *negative)
+uint64_t fm_weigh_value(const struct fm_value *value, bool *bad)
 {
     double f;
 
@@ -162,13 +162,13 @@ uint64_t fm_weigh_value(const struct fm_value *value, bool *negative)
     case FM_BOOL:
         return value->b;
     case FM_I64:
-        *negative |= value->i < 0;
+        *bad |= value->i < 0;
         return value->i < 0 ? 0 : (uint64_t)value->i;
     case FM_U64:
         return value->u;
     case FM_F64:
         f = round(value->f);
-        *negative |= f < 0;
+        *bad |= f < 0 || f >= 18446744073709551616.0;
         return !(f > 0) ? 0 : f >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)f;
     default:
         return 0;
@@ -194,21 +194,21 @@ static enum fm_status sum_start(struct fm_flow *flow, const struct weigh_step *w
 
 struct trial {
     struct fm_reweigh *w;
-    uint64_t *value;                   /* NULL: only whether none is negative */
+    uint64_t *value;                   /* NULL: only whether all can be weights */
     const uint64_t *rows;              /* those that are selected now */
-    bool negative;
+    bool bad;
 };
 
 static void try_row(struct trial *t, struct fm_reader *r, uint32_t place)
 {
     uint64_t row = r->scan.first_row + place;
     struct fm_value value = fm_reader_eval(r, t->w->expr, place);
-    bool negative = false;
-    uint64_t weight = fm_weigh_value(&value, &negative);
+    bool bad = false;
+    uint64_t weight = fm_weigh_value(&value, &bad);
 
     if (t->value != NULL)
         t->value[row] = weight;
-    t->negative |= negative && (t->rows == NULL || (t->rows[row / 64] >> (row % 64) & 1));
+    t->bad |= bad && (t->rows == NULL || (t->rows[row / 64] >> (row % 64) & 1));
 }
 
 static void look_at(void *user, const struct fm_expr *node)
@@ -255,9 +255,10 @@ static enum fm_status try_rows(struct fm_flow *flow, const struct weigh_step *w,
     if (status == FM_OK)
         fm_reader_release(&r);
     w->expr->value = trial.value;
-    if (status == FM_OK && trial.negative) {
+    if (status == FM_OK && trial.bad) {
         fm_yaml_error(fm_yaml_as(flow->c->log, FM_YAML_TYPE), w->at,
-                      "'weigh' gives a negative value for some row: weights are not negative");
+                      "'weigh' gives a negative value for some row, or one above "
+                      "18446744073709551615: that is no weight");
         return FM_CONFIG;
     }
     return status;
