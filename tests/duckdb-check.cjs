@@ -1,11 +1,11 @@
 /*
  * duckdb-check.cjs FOLDMILL TMP FILE... - questions asked of foldmill, and of DuckDB over the rows
- * that foldmill writes of the same file.
+ * that foldmill writes of the same file. FILE may be several, A+B, which are one input.
  *
- * `foldmill convert -o rows.jsonl` and `rows.csv` are loaded (and must hold the same). Then, for the
- * events with most rows and for spans, one query file is written with every question in a `let`;
- * each table of its JSON must be the rows that the SQL beside it gives, in the same order, integers
- * digit by digit. The meaning is that of foldmill-queries(5), written down a second time in SQL:
+ * `foldmill convert -o rows.jsonl` and `rows.csv` are loaded (and must hold the same). Then, for
+ * the events with most rows, spans, launches and counters, one query file is written with every
+ * question in a `let`; each table of its JSON must be the rows that the SQL beside it gives, in the
+ * same order, integers digit by digit. The meaning is that of foldmill-queries(5), written down a second time in SQL:
  *
  *     percentile  nearest rank: element ceil(p n / 100) of the sorted values, in integers
  *     total       each row once a key: over the distinct elements of the path
@@ -36,7 +36,7 @@ function run(args) {
     return r.stdout;
 }
 
-/* JSON whose numbers are kept as they are written, as texts that no name is: "\0" and the digits. */
+/* JSON whose numbers are kept as they are written, as texts that no name is: a 0 byte, digits. */
 const exact = json => JSON.parse(json.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g,
     m => m[0] === '"' ? m : `"\\u0000${m}"`));
 
@@ -74,9 +74,12 @@ const COLUMNS = {
     'leaf.function': 'VARCHAR', 'leaf.module': 'VARCHAR', 'leaf.kind': 'VARCHAR',
     path: 'VARCHAR[]'
 };
+/* Labels, which not every input has: in rows.jsonl alone. */
+const LABELS = {correlation: 'VARCHAR'};
 
 async function load(db, base) {
-    const list = Object.entries(COLUMNS).map(([n, t]) => `${text(n)}: ${text(t)}`).join(', ');
+    const list = Object.entries({...COLUMNS, ...LABELS})
+        .map(([n, t]) => `${text(n)}: ${text(t)}`).join(', ');
     await db.run(`create or replace table r as select * from read_json(${text(base + '.jsonl')},
         format = 'newline_delimited', columns = {${list}}, maximum_object_size = 100000000)`);
     const names = Object.keys(COLUMNS).filter(n => n !== 'path');
@@ -108,8 +111,8 @@ const ranks = x => Object.fromEntries(Object.keys(RANKS).map(p => [`${p[0]}_${p.
 const rankSql = x => Object.values(RANKS).map(([a, b]) => `nearest(list(${x}) filter
     (${x} is not null), ${a}, ${b})`).join(', ');
 
-/* Edits of stacks: [edit, the path after it; null drops the row]. f and g are functions. Frames without
- * a name are a function each, which a path does not tell: such stacks are left out. */
+/* Edits of stacks: [edit, the path after it; null drops the row]. f and g are functions. Frames
+ * without a name are a function each, which a path does not tell: such stacks are left out. */
 function edits(f, g) {
     const F = text(f), G = text(g), none = p => `if(len(${p}) = 0, ['[none]'], ${p})`;
     const first = `list_position(path, ${F})`;
@@ -139,13 +142,14 @@ function edits(f, g) {
         inner: [[{depth: {max: 2, from: 'leaf'}}],
             "if(len(path) > 2, list_concat(['[truncated]'], path[-2:]), path)"],
         prepend: [[{prepend: ['thread']}],
-            "list_concat(['[' || if(thread is null, 'no thread', 'thread: ' || thread) || ']'], path)"]
+            `list_concat(['[' || if(thread is null, 'no thread', 'thread: ' || thread) || ']'],
+                path)`]
     };
 }
 
 /*
- * The questions: {steps, sql, from, any} by name. `s` is the view of the rows asked about, with n, the
- * place in the input. any: the order is not the SQL's to know.
+ * The questions: {steps, sql, from, any} by name. `s` is the view of the rows asked about, with n,
+ * the place in the input. any: the order is not the SQL's to know.
  */
 function questions(known) {
     const {from, f, g, width, low, high, middle, thread} = known;
@@ -160,7 +164,8 @@ function questions(known) {
             most: 'max(weight)', tids: 'distinct(tid)', names: 'distinct(name)', since: 'min(ts)',
             until: 'max(ts)', cpus: 'count(cpu)'}}}],
     `select thread, event, "leaf.function", ${slot}, coalesce(sum(weight), 0), count(*), sum(count),
-        min(weight), max(weight), count(distinct tid), count(distinct name), min(ts), max(ts), count(cpu)
+        min(weight), max(weight), count(distinct tid), count(distinct name), min(ts), max(ts),
+        count(cpu)
         from s group by 1, 2, 3, 4 order by 1, 2, 3, 4`);
     ask('means', [{group: {by: ['thread', 'leaf.kind'], measures: {avg: 'avg(weight)',
         dev: 'stddev(weight)', span: 'max(ts) - min(ts)'}}}],
@@ -184,7 +189,8 @@ function questions(known) {
     ask('functions', [{group: {by: ['any.function'], measures: ['self', 'total', 'samples',
         'count()']}}],
     `select f, sum(if(path is null or path[-1] = f, weight, 0)), sum(weight), sum(count), count(*)
-        from (select unnest(list_distinct(path)) f, path, weight, count from s where path is not null
+        from (select unnest(list_distinct(path)) f, path, weight, count from s
+              where path is not null
               union all select null, path, weight, count from s where path is null)
         group by 1 order by 1`);
     ask('calls', [{where: {stack: {has: '*'}}}, {group: {by: ['caller.function', 'callee.function'],
@@ -209,7 +215,8 @@ function questions(known) {
             ask(`edit_${name}`, [{where: {stack: {has: '*', lacks: '[unknown]*'}}}, {stack: edit},
                 {group: {by: ['path'], measures: ['self', 'samples']}}],
             `select p, sum(weight), sum(count) from (select ${sql} p, weight, count from s
-                where path is not null and len(list_filter(path, lambda x: x like '[unknown]%')) = 0)
+                where path is not null
+                    and len(list_filter(path, lambda x: x like '[unknown]%')) = 0)
                 where p is not null group by 1 order by 1`);
 
     /* rows */
@@ -233,23 +240,42 @@ function questions(known) {
         kept('lacks', {where: {stack: {has: '*', lacks: {function: is(f)}}}},
             `path is not null and not list_contains(path, ${F})`);
         kept('path', {where: {stack: {path: [{function: is(f)}, {function: is(g)}]}}},
-            `list_contains(path[list_position(path, ${F}) + 1:], ${G}) and list_contains(path, ${F})`);
+            `list_contains(path[list_position(path, ${F}) + 1:], ${G})
+                and list_contains(path, ${F})`);
         kept('if', {where: {any: [{'leaf.function': is(f)}, {not: {'leaf.kind': 'kernel'}}]}},
             `"leaf.function" = ${F} or "leaf.kind" <> 'kernel'`);
     }
     ask('weigh', [{weigh: {by: 'weight * 3 + count', unit: 'x'}},
         {group: {by: ['any.function'], measures: ['self', 'total']}}],
     `select f, sum(if(path is null or path[-1] = f, weight * 3 + count, 0)), sum(weight * 3 + count)
-        from (select unnest(list_distinct(path)) f, path, weight, count from s where path is not null
+        from (select unnest(list_distinct(path)) f, path, weight, count from s
+              where path is not null
               union all select null, path, weight, count from s where path is null)
         group by 1 order by 1`);
+
+    if (!known.timeless) {
+        ask('shares', [{where: `ts >= ${middle}`}, {group: {by: ['thread', 'leaf.function'],
+            measures: {of_all: 'share(self, all)', of_selected: 'self_share',
+                of_thread: 'share(self, group)', samples: 'samples'}}}],
+        `with a as (select sum(weight) w from s), p as (select thread, "leaf.function" f,
+             coalesce(sum(weight), 0) w, sum(count) n from s where ts >= ${middle} group by 1, 2)
+         select thread, f, w / nullif((select w from a), 0), w / nullif(sum(w) over (), 0),
+             w / nullif(sum(w) over (partition by thread), 0), n from p order by 1, 2`);
+        if (!known.spans)
+            ask('rate', [{time: `${middle / 2n}ns..${middle}ns`}, {group: {by: ['thread'],
+                measures: {r: 'rate(self)', n: 'rate(count())'}}}],
+            `select thread, sum(weight) * 1e9 / ${middle - middle / 2n},
+                count(*) * 1e9 / ${middle - middle / 2n} from s
+                where ts >= ${middle / 2n} and ts < ${middle} group by 1 order by 1`);
+    }
 
     /* tables */
     const pairs = [{group: {by: ['thread', 'leaf.function'],
         measures: {w: 'sum(weight)', n: 'count()'}}}];
     const P = `p as (select thread, "leaf.function" f, sum(weight) w, count(*) n from s
         group by 1, 2)`;
-    const table = (name, steps, sql, more) => ask(name, [...pairs, ...steps], `with ${P} ${sql}`, more);
+    const table = (name, steps, sql, more) =>
+        ask(name, [...pairs, ...steps], `with ${P} ${sql}`, more);
     table('per', [{sort: '-w'}, {limit: {rows: 2, per: ['thread']}}],
         `select * from p qualify row_number() over (partition by thread order by w desc, f) <= 2
          order by w desc, thread, f`);
@@ -288,15 +314,17 @@ function questions(known) {
         ask('diff', [{time: `${middle}ns..`}, {group: {by: ['leaf.function'],
             measures: {w: 'sum(weight)', n: 'samples'}}},
         {diff: {against: 'early', key: ['function']}},
-        {select: ['function', 'status', 'base.w', 'new.w', 'delta.w', 'base.n', 'new.n', 'ratio.w']},
+        {select: ['function', 'status', 'base.w', 'new.w', 'delta.w', 'base.n', 'new.n',
+            'ratio.w']},
         {sort: 'function'}],
         `with b as (select "leaf.function" f, sum(weight) w, sum(count) n from s
              where ts < ${middle} group by 1),
          a as (select "leaf.function" f, sum(weight) w, sum(count) n from s where
              ${known.spans ? `(ts >= ${middle} or ts + coalesce(dur, 0) > ${middle})`
         : `ts >= ${middle}`} group by 1)
-         select coalesce(a.f, b.f), case when b.n is null then 'added' when a.n is null then 'removed'
-             else 'both' end, coalesce(b.w, 0), coalesce(a.w, 0), coalesce(a.w, 0) - coalesce(b.w, 0),
+         select coalesce(a.f, b.f), case when b.n is null then 'added' when a.n is null
+                 then 'removed' else 'both' end, coalesce(b.w, 0), coalesce(a.w, 0),
+             coalesce(a.w, 0) - coalesce(b.w, 0),
              coalesce(b.n, 0), coalesce(a.n, 0),
              if(coalesce(b.w, 0) = 0, null, coalesce(a.w, 0) / b.w)
          from a full join b on a.f is not distinct from b.f order by 1`);
@@ -311,24 +339,54 @@ function questions(known) {
     }
     if (known.spans) {
         ask('latency', [{where: {dur: '>= 0'}}, {group: {by: ['name'], measures: {n: 'count()',
-            total: 'sum(dur)', self: 'sum(self_dur)', ...ranks('dur')}}}, {sort: ['-p_99', 'name']}],
+            total: 'sum(dur)', self: 'sum(self_dur)', ...ranks('dur')}}},
+        {sort: ['-p_99', 'name']}],
         `select name, count(*), sum(dur), sum(weight), ${rankSql('dur')} from s where dur >= 0
             group by 1 order by 8 desc, 1`);
     }
     if (known.spans && known.name !== null) {
         q.long = {from, hidden: true, steps: [{where: {name: is(known.name)}}]};
-        kept('inside', {within: {spans: 'long', on: 'any'}}, `exists (select 1 from s i
-            where i.name = ${text(known.name)} and i.ts <= s.ts and s.ts < i.ts + i.dur)`);
+        const process = 'i.pid is not distinct from s.pid and s.tid is not null';
+        for (const [on, same] of [['any', 'true'], ['process', process],
+            ['thread', `${process} and i.tid = s.tid`]])
+            kept(`inside_${on}`, {within: {spans: 'long', on}}, `exists (select 1 from s i
+                where i.name = ${text(known.name)} and i.ts <= s.ts and s.ts < i.ts + i.dur
+                    and ${same})`);
     }
     return q;
+}
+
+/* Work of a device and the call that launched it, by their correlation. */
+const PAIRS = `h as (select * from r where category in ('cuda_runtime', 'cuda_driver')),
+    d as (select * from r where category in ('kernel', 'gpu_memcpy', 'gpu_memset')),
+    p as (select h.name caller, d.name kernel, h.dur, h.ts, h.path, d.dur gpu, d.ts begun
+        from h join d on h.correlation = d.correlation and h.source = d.source)`;
+
+function launches() {
+    const figures = {n: 'count()', host: 'sum(dur)', gpu: 'sum(link.dur)', mid: 'p50(link.dur)',
+        delay: 'max(link.ts - ts)'};
+    return {
+        pairs: {from: 'launches', steps: [{group: {by: ['name', 'kernel'], measures: figures}}],
+            sql: `with ${PAIRS} select caller, kernel, count(*), sum(dur), sum(gpu),
+                nearest(list(gpu), 1, 2), max(begun - ts) from p group by 1, 2 order by 1, 2`},
+        paths: {from: 'launches', steps: [{group: {by: ['path', 'kernel'],
+            measures: {gpu: 'self', n: 'count()'}}}],
+        sql: `with ${PAIRS} select path, kernel, sum(gpu), count(*) from p
+            group by 1, 2 order by 1, 2`},
+        launched: {from: 'spans', steps: [
+            {where: {category: ['kernel', 'gpu_memcpy', 'gpu_memset']}},
+            {group: {by: ['launch.name'], measures: {n: 'count()', gpu: 'sum(dur)'}}}],
+        sql: `with ${PAIRS} select h.name, count(*), sum(d.dur) from d left join h
+            on h.correlation = d.correlation and h.source = d.source group by 1 order by 1`}
+    };
 }
 
 /* Values of counters: whole numbers and fractions. */
 function counters() {
     const value = 'value::DOUBLE';
     return {
-        values: {from: 'counters', steps: [{group: {by: ['event', 'thread'], measures: {n: 'count()',
-            least: 'min(value)', most: 'max(value)', sum: 'sum(value)', mid: 'p50(value)',
+        values: {from: 'counters', steps: [{group: {by: ['event', 'thread'], measures: {
+            n: 'count()', least: 'min(value)', most: 'max(value)', sum: 'sum(value)', mid: 'p50(value)',
             kinds: 'distinct(value)', first: 'first(value)'}}}],
         sql: `select event, thread, count(*), min(${value}), max(${value}), sum(${value}),
             nearest(list(${value}), 1, 2), count(distinct ${value}), first(${value} order by ts, n)
@@ -340,12 +398,13 @@ function counters() {
 async function survey(db, from, spans) {
     const [[low, high, end, width, timeless]] = await rows(db, `select min(weight), max(weight),
         max(ts), max(ts) // 7 + 1, count(ts) = 0 from s`);
-    const named = await rows(db, `select f, count(*) n, count(*) filter (path[1] <> f and path[-1] <> f)
-        k from (select unnest(list_distinct(path)) f, path from s) group by 1
+    const named = await rows(db, `select f, count(*) n,
+            count(*) filter (path[1] <> f and path[-1] <> f) k from (select unnest(list_distinct(path)) f, path from s) group by 1
         order by k > 0 desc, abs(n - (select count(*) from s) / 3), f limit 2`);
     const thread = await rows(db, `select thread, count(*) n from s where thread is not null
         group by 1 order by 2 desc, 1 limit 1`);
     const name = await rows(db, `select name, sum(dur) from s where name is not null and dur > 0
+        and tid is not null
         group by 1 having count(*) < 200 order by 2 desc nulls last, 1 limit 1`);
     return {
         from, spans, low, high, timeless,
@@ -357,8 +416,8 @@ async function survey(db, from, spans) {
 
 /* DuckDB's PIVOT gives columns by their values; both sides become texts "row|column=value". */
 async function pivot(db, table) {
-    const wide = await db.runAndReadAll(`pivot (select "leaf.function" f, coalesce(thread, '(none)') t, count(*) n from s
-        group by 1, 2 having sum(weight) >= 0) on t using sum(n) group by f order by f`);
+    const wide = await db.runAndReadAll(`pivot (select "leaf.function" f,
+        coalesce(thread, '(none)') t, count(*) n from s group by 1, 2 having sum(weight) >= 0) on t using sum(n) group by f order by f`);
     const names = wide.columnNames();
     const want = [], got = [];
     for (const row of wide.getRowsJS())
@@ -409,14 +468,14 @@ function report(name, found) {
     found.forEach(line => console.log('# ' + line.replace(/\n/g, '\n# ')));
 }
 
-async function ask(db, file, label, args, all) {
+async function ask(db, list, label, args, all) {
     const shown = Object.keys(all).filter(n => !all[n].hidden);
     const yaml = path.join(tmp, 'questions.yaml');
     fs.writeFileSync(yaml, JSON.stringify({'foldmill-query': '1', name: 'questions',
         let: Object.fromEntries(Object.entries(all).map(([n, q]) =>
             [n, {from: q.from, steps: q.steps}])),
         show: shown}, (k, v) => typeof v === 'bigint' ? String(v) : v, 1) + '\n');
-    const tables = exact(run(['query', yaml, '--json', ...args, file]));
+    const tables = exact(run(['query', yaml, '--json', ...args, ...list]));
     const by = Object.fromEntries(tables.map(t => [t.table, t]));
     const found = [];
     for (const n of shown) {
@@ -428,33 +487,38 @@ async function ask(db, file, label, args, all) {
     report(`${label}: ${shown.length} questions`, found);
 }
 
-async function questionsOf(db, file, label, args, from, spans) {
+async function questionsOf(db, list, label, args, from, spans) {
     const known = await survey(db, from, spans);
-    await ask(db, file, label, args, questions(known));
+    await ask(db, list, label, args, questions(known));
 }
 
 async function check(db, file) {
-    const base = path.join(tmp, 'rows'), short = file.split('/').slice(-3).join('/');
+    const base = path.join(tmp, 'rows'), list = file.split('+');
+    const short = list.map(name => name.split('/').slice(-3).join('/')).join(' + ');
     for (const form of ['jsonl', 'csv'])
-        run(['convert', '--event', '*', '--keep', 'all', file, '-o', `${base}.${form}`]);
+        run(['convert', '--event', '*', '--keep', 'all', ...list, '-o', `${base}.${form}`]);
     const wrong = await load(db, base);
-    report(`${short}: rows.csv and rows.jsonl hold the same`, wrong ? [`${wrong} rows differ`] : []);
+    report(`${short}: rows.csv and rows.jsonl hold the same`,
+        wrong ? [`${wrong} rows differ`] : []);
     const events = await rows(db, `select event, count(*) from r where kind = 'sample'
         group by 1 order by 2 desc, 1 limit ${MOST_EVENTS}`);
     for (const [event] of events) {
         await db.run(`create or replace table s as select rowid n, * from r
             where event = ${text(event)} and kind = 'sample'`);
-        await questionsOf(db, file, `${short}, ${event}`, ['--event', event], 'samples', false);
+        await questionsOf(db, list, `${short}, ${event}`, ['--event', event], 'samples', false);
     }
     await db.run(`create or replace table s as select rowid n, * from r
         where kind in ('span', 'async')`);
     const [[spans]] = await rows(db, 'select count(*) from s');
     if (spans > 0)
-        await questionsOf(db, file, `${short}, spans`, [], 'spans', true);
+        await questionsOf(db, list, `${short}, spans`, [], 'spans', true);
+    const [[pairs]] = await rows(db, `with ${PAIRS} select count(*) from p`);
+    if (pairs > 0)
+        await ask(db, list, `${short}, launches`, [], launches());
     await db.run(`create or replace table s as select rowid n, * from r where kind = 'counter'`);
     const [[values]] = await rows(db, 'select count(*) from s');
     if (values > 0)
-        await ask(db, file, `${short}, counters`, [], counters());
+        await ask(db, list, `${short}, counters`, [], counters());
 }
 
 async function main() {
