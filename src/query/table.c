@@ -130,7 +130,7 @@ void fm_table_f64(struct fm_table *t, uint32_t row, size_t col, double v)
 {
     fm_assert(t->cells[col].f != NULL);
     t->cells[col].f[row] = v;
-    t->cells[col].valid[row] = v - v == 0;     /* neither infinite nor no number */
+    t->cells[col].valid[row] = v - v == 0; /* neither infinite nor no number */
 }
 
 void fm_table_id(struct fm_table *t, uint32_t row, size_t col, uint32_t id)
@@ -139,7 +139,7 @@ void fm_table_id(struct fm_table *t, uint32_t row, size_t col, uint32_t id)
     t->cells[col].id[row] = id;
 }
 
-/* What integers came to that do not fit into 64 bits, or another number: no value above 127 bits. */
+/* What integers came to that do not fit into 64 bits, or another number. Above 127 bits: null. */
 static void put_whole(struct fm_table *t, uint32_t row, size_t col, double f)
 {
     if (f > -1.7e38 && f < 1.7e38)
