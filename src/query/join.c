@@ -16,6 +16,8 @@
 #include "util/error.h"
 #include "util/text.h"
 
+#define MAX_REPEATS 10000000
+
 enum kind { INNER, LEFT, FULL };
 
 struct join {
@@ -228,12 +230,28 @@ static bool add_row(const struct join *join, struct fm_table *to, const struct f
     return ok;
 }
 
+/* Whether keys that both tables have often make more rows than anybody reads: they multiply. */
+static bool is_too_large(const struct join *join, struct fm_lookup *rows, const struct fm_table *a,
+                         const struct fm_table *b)
+{
+    uint64_t n = 0, most = (uint64_t)a->n + b->n + MAX_REPEATS;
+
+    for (size_t i = 0; i < a->n && n <= most; i++) {
+        uint32_t y = fm_lookup_find(rows, a, join->left, a->order[i]);
+        for (; y != FM_NONE && n <= most; y = fm_lookup_next(rows, y))
+            n++;
+    }
+    return n > most;
+}
+
 static bool join_rows(const struct join *join, struct fm_table *to, const struct fm_table *a,
-                      const struct fm_table *b, uint8_t *met)
+                      const struct fm_table *b, uint8_t *met, bool *too_large)
 {
     struct fm_lookup rows;
     bool ok = fm_lookup_init(&rows, b, join->right, join->on);
 
+    *too_large = ok && is_too_large(join, &rows, a, b);
+    ok = ok && !*too_large;
     for (size_t i = 0; ok && i < a->n; i++) {
         uint32_t x = a->order[i], y = fm_lookup_find(&rows, a, join->left, x);
         if (y == FM_NONE && join->kind != INNER)
@@ -285,14 +303,20 @@ enum fm_status fm_join_run(struct fm_flow *flow, const struct fm_step *step, str
     const struct fm_table *other = &join->with->flow->table;
     struct fm_table to;
     uint8_t *met = fm_arena_alloc(flow->c->arena, other->rows + 1);
+    bool too_large = false;
 
     if (met == NULL)
         return fm_error_nomem(err);
     fm_flow_like(flow, step, &to);
-    if (!join_rows(join, &to, &flow->table, other, met)
+    if (!join_rows(join, &to, &flow->table, other, met, &too_large)
         || !fm_table_bases(&to, other, join->name, flow->c->arena)) {
         fm_table_release(&to);
-        return fm_error_nomem(err);
+        if (!too_large)
+            return fm_error_nomem(err);
+        fm_yaml_error(fm_yaml_as(flow->c->log, FM_YAML_TYPE), step->at->value,
+                      "the join makes over %d rows more than the two tables have", MAX_REPEATS);
+        fm_yaml_note(flow->c->log, "both have many rows of one key: 'on' may lack a column");
+        return FM_CONFIG;
     }
     fm_flow_replace(flow, &to);
     return FM_OK;
