@@ -5,7 +5,8 @@
  * `foldmill convert -o rows.jsonl` and `rows.csv` are loaded (and must hold the same). Then, for
  * the events with most rows, spans, launches and counters, one query file is written with every
  * question in a `let`; each table of its JSON must be the rows that the SQL beside it gives, in the
- * same order, integers digit by digit. The meaning is that of foldmill-queries(5), written down a second time in SQL:
+ * same order, integers digit by digit. The meaning is that of foldmill-queries(5), written down a
+ * second time in SQL:
  *
  *     percentile  nearest rank: element ceil(p n / 100) of the sorted values, in integers
  *     total       each row once a key: over the distinct elements of the path
@@ -68,7 +69,7 @@ function same(a, b) {
 const COLUMNS = {
     source: 'VARCHAR', event: 'VARCHAR', metric: 'VARCHAR', kind: 'VARCHAR', ts: 'BIGINT',
     clock: 'BIGINT', dur: 'BIGINT', weight: 'BIGINT', unit: 'VARCHAR', count: 'BIGINT',
-    value: 'VARCHAR', process: 'VARCHAR', pid: 'BIGINT', thread: 'VARCHAR', tid: 'BIGINT',
+    value: 'DOUBLE', process: 'VARCHAR', pid: 'BIGINT', thread: 'VARCHAR', tid: 'BIGINT',
     java_tid: 'BIGINT', comm: 'VARCHAR', command: 'VARCHAR', container: 'VARCHAR', cpu: 'BIGINT',
     name: 'VARCHAR', category: 'VARCHAR', stack: 'BIGINT', depth: 'BIGINT',
     'leaf.function': 'VARCHAR', 'leaf.module': 'VARCHAR', 'leaf.kind': 'VARCHAR',
@@ -86,7 +87,7 @@ async function load(db, base) {
     await db.run(`create or replace table c as select * from read_csv(${text(base + '.csv')},
         all_varchar = true, header = true, delim = ',', quote = '"', escape = '"',
         allow_quoted_nulls = false, max_line_size = 100000000, parallel = false)`);
-    const cells = names.map(n => `"${n}"::VARCHAR`).join(', ');
+    const cells = names.map(n => n === 'value' ? 'value::DOUBLE' : `"${n}"::VARCHAR`).join(', ');
     const joined = `select ${cells}, array_to_string(path, ';') from r`;
     const flat = `select ${cells}, path from c`;
     const wrong = await rows(db, `select count(*) from
@@ -153,7 +154,7 @@ function edits(f, g) {
  */
 function questions(known) {
     const {from, f, g, width, low, high, middle, thread} = known;
-    const F = text(f), G = text(g), T = thread === null ? "''" : text(thread);
+    const F = text(f ?? ''), G = text(g ?? ''), T = thread === null ? "''" : text(thread);
     const q = {};
     const ask = (name, steps, sql, more) => { q[name] = {from, steps, sql, ...more}; };
     const W = `${width}ns`, slot = `ts - ts % ${width}`;
@@ -358,7 +359,8 @@ function questions(known) {
 
 /* Work of a device and the call that launched it, by their correlation. */
 const PAIRS = `h as (select * from r where category in ('cuda_runtime', 'cuda_driver')),
-    d as (select * from r where category in ('kernel', 'gpu_memcpy', 'gpu_memset')),
+    d as (select * from r where category in ('kernel', 'gpu_memcpy', 'gpu_memset',
+        'cuda_sync')),
     p as (select h.name caller, d.name kernel, h.dur, h.ts, h.path, d.dur gpu, d.ts begun
         from h join d on h.correlation = d.correlation and h.source = d.source)`;
 
@@ -374,7 +376,7 @@ function launches() {
         sql: `with ${PAIRS} select path, kernel, sum(gpu), count(*) from p
             group by 1, 2 order by 1, 2`},
         launched: {from: 'spans', steps: [
-            {where: {category: ['kernel', 'gpu_memcpy', 'gpu_memset']}},
+            {where: {category: ['kernel', 'gpu_memcpy', 'gpu_memset', 'cuda_sync']}},
             {group: {by: ['launch.name'], measures: {n: 'count()', gpu: 'sum(dur)'}}}],
         sql: `with ${PAIRS} select h.name, count(*), sum(d.dur) from d left join h
             on h.correlation = d.correlation and h.source = d.source group by 1 order by 1`}
@@ -383,11 +385,11 @@ function launches() {
 
 /* Values of counters: whole numbers and fractions. */
 function counters() {
-    const value = 'value::DOUBLE';
+    const value = 'value';
     return {
         values: {from: 'counters', steps: [{group: {by: ['event', 'thread'], measures: {
-            n: 'count()', least: 'min(value)', most: 'max(value)', sum: 'sum(value)', mid: 'p50(value)',
-            kinds: 'distinct(value)', first: 'first(value)'}}}],
+            n: 'count()', least: 'min(value)', most: 'max(value)', sum: 'sum(value)',
+            mid: 'p50(value)', kinds: 'distinct(value)', first: 'first(value)'}}}],
         sql: `select event, thread, count(*), min(${value}), max(${value}), sum(${value}),
             nearest(list(${value}), 1, 2), count(distinct ${value}), first(${value} order by ts, n)
             from s group by 1, 2 order by 1, 2`}
@@ -399,7 +401,8 @@ async function survey(db, from, spans) {
     const [[low, high, end, width, timeless]] = await rows(db, `select min(weight), max(weight),
         max(ts), max(ts) // 7 + 1, count(ts) = 0 from s`);
     const named = await rows(db, `select f, count(*) n,
-            count(*) filter (path[1] <> f and path[-1] <> f) k from (select unnest(list_distinct(path)) f, path from s) group by 1
+            count(*) filter (path[1] <> f and path[-1] <> f) k
+        from (select unnest(list_distinct(path)) f, path from s) group by 1
         order by k > 0 desc, abs(n - (select count(*) from s) / 3), f limit 2`);
     const thread = await rows(db, `select thread, count(*) n from s where thread is not null
         group by 1 order by 2 desc, 1 limit 1`);
@@ -417,7 +420,8 @@ async function survey(db, from, spans) {
 /* DuckDB's PIVOT gives columns by their values; both sides become texts "row|column=value". */
 async function pivot(db, table) {
     const wide = await db.runAndReadAll(`pivot (select "leaf.function" f,
-        coalesce(thread, '(none)') t, count(*) n from s group by 1, 2 having sum(weight) >= 0) on t using sum(n) group by f order by f`);
+        coalesce(thread, '(none)') t, count(*) n from s group by 1, 2 having sum(weight) >= 0)
+        on t using sum(n) group by f order by f`);
     const names = wide.columnNames();
     const want = [], got = [];
     for (const row of wide.getRowsJS())

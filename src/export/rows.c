@@ -402,6 +402,7 @@ static enum fm_status put_rows(struct table *t, struct fm_error *err)
             p.node = fm_selection_node(t->sel, p.stack, scan->value[stack][p.at]);
             if (p.node == FM_NONE)
                 continue;
+            p.stack = p.node != 0;         /* a stack of no frames is none, as in queries */
             p.event = (uint32_t)scan->event[p.at];
             if (fm_scan_valid(scan, thread, p.at))
                 p.thread = (fm_thread)scan->value[thread][p.at];
