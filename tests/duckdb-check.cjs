@@ -513,7 +513,7 @@ async function check(db, file) {
     }
     await db.run(`create or replace table s as select rowid n, * from r
         where kind in ('span', 'async')`);
-    // Where spans overlap in part, self times are sums over rows that no column joins to their span.
+    // Where spans overlap in part, self times are sums over rows that no column joins to them.
     const [[spans, parts]] = await rows(db, `select (select count(*) from s),
         (select count(*) from r where kind = 'part')`);
     if (spans > 0 && parts == 0)
