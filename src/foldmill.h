@@ -312,6 +312,10 @@ FM_API enum fm_status fm_query_set(struct fm_query *query, const char *param, co
 FM_API const char *fm_query_needs(struct fm_query *query);
 /* Names of the inputs the query declares, NULL past the end; none = all files merge into one. */
 FM_API const char *fm_query_input(const struct fm_query *query, size_t i);
+/* Whether the query may end as rows, without a step that makes a table: its result has them as a
+ * table without columns, for fm_result_export(), and is freed before the store. Not so at first:
+ * such a run is FM_CONFIG. */
+FM_API void fm_query_keep_rows(struct fm_query *query, bool keep);
 /* Runs on one store per declared input (or one). FM_GATE: *result holds the tables all the same. */
 FM_API enum fm_status fm_query_run(struct fm_ctx *ctx, struct fm_query *query,
                                    struct fm_store *const *store, size_t stores,
@@ -351,6 +355,14 @@ FM_API enum fm_status fm_result_profile(struct fm_ctx *ctx, const struct fm_resu
                                         struct fm_error *err);
 
 /* ----------------------------------------------------------------- export */
+
+struct fm_export_options;
+/* Writes a table of the result with an exporter: rows of a store as they are (what the query has
+ * made of their weights and stacks), any other table as by fm_result_profile(). */
+FM_API enum fm_status fm_result_export(struct fm_ctx *ctx, const struct fm_result *result,
+                                       size_t table, const char *name,
+                                       const struct fm_export_options *options,
+                                       const struct fm_sink *sink, struct fm_error *err);
 
 struct fm_export_options {
     size_t size;

@@ -9,11 +9,15 @@
  * `self`, else the first column of whole sums in the table's unit, else the first in any unit;
  * `samples` is the count. Key columns before the path become frames above it, those behind it
  * frames below, but for weights, durations and counts of a table with a line for each row; a row
- * that folds others (limit: rest) keeps its name as a frame, so the sums are those of the table.
- * Frames have names and no addresses.
+ * that folds others (limit: rest) keeps its name as a frame, so the sums are those of the table. A
+ * row without a weight is no sample, unless the table says how many: nodes of a tree do not, their
+ * samples are those of all below them. Frames have names and no addresses.
+ *
+ * Rows that a query ends with need no such way back: they are a selection of their store.
  */
 #include "foldmill.h"
 
+#include "export/export.h"
 #include "query/table.h"
 #include "store/build.h"
 #include "util/error.h"
@@ -115,8 +119,11 @@ static void add_row(struct profile *p, const struct fm_cell *row)
 {
     fm_u128 weight = row[p->weight].form == FM_FORM_INT ? (fm_u128)row[p->weight].i : 0;
     uint64_t count = 1;
-    fm_node node = add_stack(p, row);
+    fm_node node;
 
+    if (weight == 0 && p->samples == SIZE_MAX)
+        return;                          /* a node of a tree that only leads to others */
+    node = add_stack(p, row);
     if (p->samples != SIZE_MAX)
         count = row[p->samples].form == FM_FORM_INT && row[p->samples].i >= 0
                     ? (uint64_t)FM_MIN(row[p->samples].i, (fm_i128)UINT64_MAX) : 0;
@@ -158,9 +165,12 @@ enum fm_status fm_result_profile(struct fm_ctx *ctx, const struct fm_result *res
     if (table >= result->tables)
         return fm_error_set(err, FM_CONFIG, "the result has no table %zu", table);
     p.t = t = &result->table[table];
+    if (t->kept != NULL)
+        return fm_error_set(err, FM_CONFIG, "'%s' is rows of a store and no table", t->name);
     p.path = find_path(t);
     p.weight = find_weight(t);
-    p.samples = column_named(t, "samples", FM_CELL_INT);
+    if (t->indent == NULL)               /* those of a tree are of whole subtrees */
+        p.samples = column_named(t, "samples", FM_CELL_INT);
     if (p.path == SIZE_MAX)
         return fm_error_set(err, FM_CONFIG, "the result is no profile: '%s' has no column of "
                             "paths (group by path, or tree)", t->name);
@@ -184,4 +194,43 @@ enum fm_status fm_result_profile(struct fm_ctx *ctx, const struct fm_result *res
         add_row(&p, &t->cell[r * t->columns]);
     fm_out_release(&p.text);
     return fm_builder_seal(p.builder, NULL, store, err);
+}
+
+/* Rows that the query ends with. Who writes rows has the mapping's frames as columns, and the rows'
+ * own weights beside their units. */
+static enum fm_status export_rows(struct fm_ctx *ctx, const struct fm_selection *kept,
+                                  const struct fm_exporter *exporter,
+                                  const struct fm_export_options *options,
+                                  const struct fm_sink *sink, struct fm_error *err)
+{
+    struct fm_selection sel = *kept;
+    struct fm_export_options o = FM_INIT(o);
+
+    if (options != NULL)
+        memcpy(&o, options, FM_MIN(options->size, sizeof o));
+    o.size = sizeof o;
+    if (exporter->raw) {
+        sel.prepends = sel.appends = 0;
+        sel.row_weight = NULL;
+    }
+    return fm_export_run(ctx, &sel, exporter, &o, sink, err);
+}
+
+enum fm_status fm_result_export(struct fm_ctx *ctx, const struct fm_result *result, size_t table,
+                                const char *name, const struct fm_export_options *options,
+                                const struct fm_sink *sink, struct fm_error *err)
+{
+    const struct fm_exporter *exporter = fm_exporter_find(name);
+    struct fm_store *store = NULL;
+    enum fm_status status;
+
+    if (exporter == NULL)
+        return fm_error_set(err, FM_CONFIG, "unknown exporter '%s'", name);
+    if (table < result->tables && result->table[table].kept != NULL)
+        return export_rows(ctx, result->table[table].kept, exporter, options, sink, err);
+    status = fm_result_profile(ctx, result, table, &store, err);
+    if (status == FM_OK)
+        status = fm_export(ctx, store, name, NULL, options, sink, err);
+    fm_store_free(store);
+    return status;
 }

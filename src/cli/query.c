@@ -48,6 +48,7 @@ int question_answer(struct cli *cli, struct fm_query *query, struct fm_store *co
     enum fm_status status;
     int code = EXIT_DONE;
 
+    fm_query_keep_rows(query, target->exporter != NULL);
     if (cli->options.explain)
         status = fm_query_explain(cli->ctx, query, store, stores, &cli->options.select,
                                   &stdout_sink, &err);

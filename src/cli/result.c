@@ -4,7 +4,7 @@
  *     (nothing)         standard output, as text in the width of the terminal
  *     --format csv      a table in that form
  *     -o x.csv          .csv .tsv .json .md .txt: a table in that form
- *     -o x.svg, --to    any other output format: the result as a profile, see fm_result_profile()
+ *     -o x.svg, --to    any other output format: the result as a profile, see fm_result_export()
  *
  * --format and --to say the form whatever the file is called. An ending that only an output format
  * has, such as .speedscope.json, goes before .json.
@@ -105,20 +105,6 @@ static enum fm_status write_table(struct cli *cli, struct fm_result *result, con
     return fm_result_write(result, format, sink, err);
 }
 
-/* The result as a profile, drawn: what the options chose is chosen already. */
-static enum fm_status write_profile(struct cli *cli, struct fm_result *result,
-                                    const char *exporter, const struct fm_sink *sink,
-                                    struct fm_error *err)
-{
-    struct fm_store *store = NULL;
-    enum fm_status status = fm_result_profile(cli->ctx, result, 0, &store, err);
-
-    if (status == FM_OK)
-        status = fm_export(cli->ctx, store, exporter, NULL, &cli->options.export, sink, err);
-    fm_store_free(store);
-    return status;
-}
-
 int write_result(struct cli *cli, struct fm_result *result, const struct target *target)
 {
     const char *path = cli->options.output;
@@ -135,7 +121,8 @@ int write_result(struct cli *cli, struct fm_result *result, const struct target 
         return EXIT_NOTHING;
     }
     if (target->exporter)
-        status = write_profile(cli, result, target->exporter, &output.sink, &err);
+        status = fm_result_export(cli->ctx, result, 0, target->exporter, &cli->options.export,
+                                  &output.sink, &err);
     else
         status = write_table(cli, result, target->table, path ? &output.sink : &stdout_sink, &err);
     if (!output_close(&output, status == FM_OK))

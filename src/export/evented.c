@@ -403,6 +403,7 @@ static bool choose(const struct fm_selection *sel, struct fm_selection *all, uin
     all->event = event;
     all->rows = NULL;
     return any && sel->weigh == FM_WEIGH_VALUE && sel->stacks == NULL && sel->appends == 0 &&
+           sel->row_weight == NULL &&
            strcmp(fm_store_str(store, sel->unit, NULL), "ns") == 0;
 }
 

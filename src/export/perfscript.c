@@ -16,7 +16,7 @@
  * kernel, JIT code and code of no module. Inlined frames share the address of the frame that they
  * were inlined into and have "(inlined)" in place of the dso. The event name is padded to the
  * longest of the whole input. Time is the source's own clock, cut to microseconds. PERIOD is the
- * WEIGHT column, whatever the selection weighs by.
+ * WEIGHT column, whatever the selection weighs by, unless it has weights row by row.
  */
 #include "export/export.h"
 #include "export/timeline.h"

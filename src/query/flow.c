@@ -172,6 +172,7 @@ enum fm_status fm_flow_take(struct fm_flow *flow, struct fm_pipe *from, struct f
     flow->window = other->window;
     flow->totals = other->totals;
     flow->warned = other->warned;
+    flow->woven = other->woven;
     if (other->tabled && move) {
         flow->table = other->table;
         other->tabled = false;

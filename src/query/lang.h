@@ -66,6 +66,7 @@ struct fm_query {
     bool leaf_first;                     /* output: path: order */
     struct fm_used *used;
     const struct fm_query *user;         /* of a used one: who uses it */
+    bool keep_rows;                      /* it may end as rows */
     bool ran;                            /* the log is of a run, and in run_arena */
 };
 

@@ -298,7 +298,7 @@ struct fm_query *fm_query_new(struct fm_ctx *ctx)
 
 static enum fm_status load(struct fm_query *q, const char *name, struct fm_error *err)
 {
-    struct fm_plan plan = { .stores = 0 };
+    struct fm_plan plan = { .stores = 0, .keep_rows = true };
     enum fm_status status = fm_query_open(q, name, err);
 
     if (status != FM_OK)
@@ -375,7 +375,7 @@ enum fm_status fm_query_check(struct fm_ctx *ctx, const char *path, struct fm_ou
     size_t documents = 1;
 
     for (size_t i = 0; i < documents; i++) {
-        struct fm_plan plan = { .stores = 0 };
+        struct fm_plan plan = { .stores = 0, .keep_rows = true };
         /* each document with a log of its own: the 20 messages are for one query */
         status = fm_query_load(ctx, path, &q, &local);
         if (q == NULL) {

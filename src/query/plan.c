@@ -418,6 +418,8 @@ static void check_column(struct fm_plan *plan, const struct fm_yaml_node *node)
         return;
     for (size_t i = 0; i < plan->shows; i++) {
         const struct fm_schema *schema = plan->show[i]->schema;
+        if (plan->show[i]->shape == FM_SHAPE_ROWS)
+            return;                    /* its columns are not printed */
         if (plan->show[i]->open || fm_schema_find(schema, s.text, s.n) != FM_NONE)
             return;
     }
@@ -429,12 +431,14 @@ static void show(struct fm_plan *plan, struct fm_pipe *pipe, const struct fm_yam
     if (pipe == NULL || pipe->failed)
         return;
     pipe->users++;
-    if (pipe->shape != FM_SHAPE_TABLE && pipe->let == NULL)
+    if (pipe->shape != FM_SHAPE_TABLE && !plan->keep_rows && pipe->let == NULL)
         fm_yaml_error(fm_yaml_as(plan->log, FM_YAML_MISSING), at,
-                      "a query needs a step that makes a table, such as 'group'");
-    else if (pipe->shape != FM_SHAPE_TABLE)
+                      "a query needs a step that makes a table, such as 'group' or 'select'; "
+                      "without one only a profile can be written");
+    else if (pipe->shape != FM_SHAPE_TABLE && !plan->keep_rows)
         fm_yaml_error(fm_yaml_as(plan->log, FM_YAML_PLACE), at,
-                      "'%s' is rows: only a table can be shown", pipe->let->key);
+                      "'%s' is rows: only a table can be shown, or a profile written",
+                      pipe->let->key);
     else
         plan->show[plan->shows++] = pipe;
 }

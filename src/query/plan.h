@@ -97,6 +97,7 @@ struct fm_plan {
     struct fm_pipe *first;
     struct fm_pipe **show;                    /* those whose results are printed */
     size_t shows;
+    bool keep_rows;                           /* rows may be shown */
     bool ties;                                /* some limit wants to know equal rows */
     bool runs;                                /* all is compiled */
     enum fm_status status;                    /* a failure that is no message in the log */
@@ -112,6 +113,7 @@ struct fm_flow {
     struct fm_map parts;                      /* of a view of spans */
     struct fm_window window;
     struct fm_totals totals;
+    bool woven;                               /* the stacks are the store's, and pseudo frames */
     /* a table */
     struct fm_table table;
     bool tabled;                              /* table is there */
@@ -249,6 +251,11 @@ void fm_flow_replace(struct fm_flow *flow, struct fm_table *t);
 enum fm_status fm_flow_take(struct fm_flow *flow, struct fm_pipe *from, struct fm_error *err);
 /* Settles flow->totals.weight: of the rows, or of those that a table was made of. */
 enum fm_status fm_flow_weigh(struct fm_flow *flow, struct fm_error *err);
+/* keep.c: the rows as a selection that says all by itself, for exporters; to be
+ * freed by fm_kept_free(). */
+enum fm_status fm_flow_keep(struct fm_flow *flow, struct fm_selection **kept,
+                            struct fm_error *err);
+void fm_kept_free(struct fm_selection *kept);
 void fm_flow_release(struct fm_flow *flow);
 enum fm_status fm_flow_has_rows(struct fm_flow *flow, bool *some, struct fm_error *err);
 void fm_flow_warn(struct fm_flow *flow, const struct fm_step *step);

@@ -19,6 +19,7 @@
  *   measure.c group.c aggregate.c   keys, measures; self and total; values             (group.h)
  *   edge.c base.c           calls as keys; shares of the first key                     (group.h)
  *   match.c scale.c         equal rows of two tables; what the base of a diff is scaled by
+ *   keep.c                  rows that a query ends with, as a selection for exporters
  *   table.c order.c compute.c celltype.c   results: sort, limit, columns, gates        (table.h)
  *   result.c write.c        finished results; text, CSV, TSV, JSON, Markdown           (table.h)
  *   layout.c                texts in the columns of a terminal                        (layout.h)

@@ -3,7 +3,7 @@
  *
  * Texts are copied once per distinct string; a path is an array of pointers to its labels.
  */
-#include "query/table.h"
+#include "query/plan.h"
 
 #include "util/error.h"
 
@@ -26,6 +26,8 @@ void fm_result_free(struct fm_result *result)
 {
     if (result == NULL)
         return;
+    for (size_t i = 0; i < result->tables; i++)
+        fm_kept_free(result->table[i].kept);
     fm_out_release(&result->text);
     fm_arena_release(&result->arena);
     fm_mem_free(result->mem, result, sizeof *result);
@@ -190,6 +192,25 @@ static struct fm_result_table *add_table(struct fm_result *result)
         memcpy(list, result->table, result->tables * sizeof *list);
     result->table = list;
     return &list[result->tables];
+}
+
+enum fm_status fm_result_add_rows(struct fm_result *result, const struct fm_query *q,
+                                  const char *part, struct fm_selection *kept,
+                                  struct fm_error *err)
+{
+    struct fm_result_table *table = add_table(result);
+    struct fm_table t = { .event = fm_store_str(kept->store, kept->event_name, NULL),
+                          .unit = fm_store_str(kept->store, kept->unit, NULL), .weigh = "",
+                          .samples = kept->samples, .selected = (fm_i128)kept->weight,
+                          .all = (fm_i128)kept->weight_all };
+
+    if (table == NULL || !describe(result, table, q, part, &t)) {
+        fm_kept_free(kept);
+        return fm_error_nomem(err);
+    }
+    table->kept = kept;
+    result->tables++;
+    return FM_OK;
 }
 
 enum fm_status fm_result_add(struct fm_result *result, const struct fm_query *q, const char *part,

@@ -47,6 +47,7 @@ static enum fm_status start_rows(struct fm_flow *flow, struct fm_error *err)
     }
     if (status == FM_OK)
         warn_when_filtered(flow);
+    flow->woven = flow->sel.stacks == NULL && flow->view.of_row == NULL;
     return status == FM_OK ? fm_stacks_pseudo(c, &flow->sel, &flow->view, err) : status;
 }
 
@@ -94,6 +95,7 @@ static enum fm_status run_step(struct fm_flow *flow, struct fm_step *step, bool 
         status = compile_again(flow, step, err);
     if (status == FM_OK)
         status = step->type->run(flow, step, err);
+    flow->woven = flow->woven && strcmp(step->type->name, "stack") != 0;
     *again |= step->schema != NULL && step->schema->open;
     if (status == FM_OK && rows > 0 && flow->table.n == 0)
         fm_flow_warn(flow, step);
@@ -123,6 +125,15 @@ static enum fm_status run_pipe(struct fm_pipe *pipe, struct fm_error *err)
 
 /* --------------------------------------------------------------- the result */
 
+static enum fm_status add_rows(struct fm_result *result, struct fm_pipe *pipe, const char *part,
+                               struct fm_error *err)
+{
+    struct fm_selection *kept;
+    enum fm_status status = fm_flow_keep(pipe->flow, &kept, err);
+
+    return status == FM_OK ? fm_result_add_rows(result, pipe->q, part, kept, err) : status;
+}
+
 static enum fm_status make_result(const struct fm_plan *plan, struct fm_result **result,
                                   struct fm_error *err)
 {
@@ -134,6 +145,10 @@ static enum fm_status make_result(const struct fm_plan *plan, struct fm_result *
     for (size_t i = 0; i < plan->shows && status == FM_OK; i++) {
         struct fm_pipe *pipe = plan->show[i];
         const char *part = pipe->let == NULL ? "" : pipe->let->key;
+        if (pipe->shape == FM_SHAPE_ROWS) {
+            status = add_rows(made, pipe, part, err);
+            continue;
+        }
         status = fm_pipe_columns(pipe) ? FM_OK : FM_CONFIG;
         if (status == FM_OK)
             status = fm_result_add(made, pipe->q, part, &pipe->flow->table, pipe->column,
@@ -211,12 +226,18 @@ static enum fm_status end(struct fm_plan *plan, struct fm_query *query, enum fm_
     return status;
 }
 
+void fm_query_keep_rows(struct fm_query *query, bool keep)
+{
+    query->keep_rows = keep;
+}
+
 enum fm_status fm_query_run(struct fm_ctx *ctx, struct fm_query *query,
                             struct fm_store *const *store, size_t stores,
                             const struct fm_select_options *select, struct fm_result **result,
                             struct fm_error *err)
 {
-    struct fm_plan plan = { .select = select, .store = store, .stores = stores };
+    struct fm_plan plan = { .select = select, .store = store, .stores = stores,
+                            .keep_rows = query->keep_rows };
     enum fm_status status;
 
     (void)ctx;
@@ -230,7 +251,8 @@ enum fm_status fm_query_explain(struct fm_ctx *ctx, struct fm_query *query,
                                 const struct fm_select_options *select, const struct fm_sink *sink,
                                 struct fm_error *err)
 {
-    struct fm_plan plan = { .select = select, .store = store, .stores = stores };
+    struct fm_plan plan = { .select = select, .store = store, .stores = stores,
+                            .keep_rows = true };
     enum fm_status status = begin(query, stores, err);
     struct fm_out out;
 

@@ -317,6 +317,7 @@ struct fm_result_table {
     struct fm_cell *cell;        /* [row * columns + col] */
     uint32_t *indent;            /* by row, for indented columns; NULL = 0 */
     size_t rows;
+    struct fm_selection *kept;   /* rows of a store, and no columns; or NULL */
     const char *separator;
     bool leaf_first;
     size_t width;                /* of text tables: columns there are, 0 = any */
@@ -336,6 +337,10 @@ struct fm_result *fm_result_new(struct fm_mem *mem);   /* NULL: no memory */
 enum fm_status fm_result_add(struct fm_result *result, const struct fm_query *q, const char *part,
                              const struct fm_table *t, const size_t *col, size_t cols,
                              struct fm_error *err);
+/* The same for a query that ends as rows: kept is the result's from now on, also on failure. */
+enum fm_status fm_result_add_rows(struct fm_result *result, const struct fm_query *q,
+                                  const char *part, struct fm_selection *kept,
+                                  struct fm_error *err);
 /* One figure for people: "12.3 ms", "4.0 KiB", "17". */
 void fm_figure_write(fm_i128 v, const char *unit, struct fm_out *out);
 /* The same of a number that is none of whole units: "1.500 us". */

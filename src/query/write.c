@@ -599,6 +599,10 @@ enum fm_status fm_result_write(const struct fm_result *result, const char *forma
     if (form == FM_COUNT(known))
         return fm_error_set(err, FM_CONFIG,
                             "no result format '%s': text, csv, tsv, json or markdown", format);
+    for (size_t i = 0; i < result->tables; i++)
+        if (result->table[i].kept != NULL)
+            return fm_error_set(err, FM_CONFIG, "'%s' is rows and no table: an exporter writes it",
+                                result->table[i].name);
     if (fm_out_init(&out, result->mem, sink) != FM_OK)
         return fm_error_nomem(err);
     if (form == 2)

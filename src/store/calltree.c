@@ -671,7 +671,7 @@ enum fm_status fm_calltree_make(struct fm_calltree *tree, const struct fm_select
     fm_map_init(&m.group_of, m.mem);
     fm_map_init(&m.child, m.mem);
     m.tree = fm_selection_tree(sel, &m.nodes);
-    m.stacks = fm_store_append_nodes(sel->store);
+    m.stacks = sel->row_node != NULL ? m.nodes : fm_store_append_nodes(sel->store);
     status = fm_selection_labels(sel, names, &m.label, &m.frames, err);
     if (status == FM_OK)
         status = open_scan(&m, names, err);

@@ -171,6 +171,11 @@ void fm_selection_release(struct fm_selection *sel)
     fm_mem_free(sel->mem, sel->event, fm_store_events(sel->store));
     fm_mem_free(sel->mem, sel->letter, fm_store_events(sel->store) * 2 * FM_PSEUDO_MAX);
     release_rows(sel);
+    if (sel->row_weight != NULL)
+        fm_mem_free(sel->mem, sel->row_weight,
+                    fm_store_rows(sel->store) * sizeof *sel->row_weight);
+    if (sel->row_node != NULL)
+        fm_mem_free(sel->mem, sel->row_node, fm_store_rows(sel->store) * sizeof *sel->row_node);
     if (sel->stacks != NULL) {
         struct fm_stacks *stacks = sel->stacks;
         fm_mem_free(sel->mem, stacks->node, stacks->nodes * sizeof *stacks->node);
@@ -207,6 +212,18 @@ static bool copy_stacks(struct fm_selection *to, const struct fm_stacks *from)
     return s->node != NULL && (s->frame != NULL || from->frames == 0) && s->of_tree != NULL;
 }
 
+static bool copy_by_row(struct fm_selection *to, const struct fm_selection *from)
+{
+    uint64_t rows = fm_store_rows(from->store);
+
+    if (from->row_weight != NULL)
+        to->row_weight = copy_of(to->mem, from->row_weight, rows * sizeof *to->row_weight);
+    if (from->row_node != NULL)
+        to->row_node = copy_of(to->mem, from->row_node, rows * sizeof *to->row_node);
+    return (from->row_weight == NULL || to->row_weight != NULL)
+           && (from->row_node == NULL || to->row_node != NULL);
+}
+
 enum fm_status fm_selection_copy(struct fm_selection *to, const struct fm_selection *from,
                                  struct fm_error *err)
 {
@@ -219,6 +236,8 @@ enum fm_status fm_selection_copy(struct fm_selection *to, const struct fm_select
     to->out = NULL;
     to->stacks = NULL;
     to->letter = NULL;
+    to->row_weight = NULL;
+    to->row_node = NULL;
     to->event = copy_of(to->mem, from->event, events);
     ok = to->event != NULL;
     if (ok && from->letter != NULL) {
@@ -237,6 +256,7 @@ enum fm_status fm_selection_copy(struct fm_selection *to, const struct fm_select
         to->out = copy_of(to->mem, from->out, fm_store_append_nodes(from->store) + 1);
         ok = to->out != NULL;
     }
+    ok = ok && copy_by_row(to, from);
     if (ok && from->stacks != NULL)
         ok = copy_stacks(to, from->stacks);
     if (ok)
@@ -273,7 +293,11 @@ const struct fm_frame_row *fm_selection_frame(const struct fm_selection *sel, fm
 
 uint32_t fm_selection_node(const struct fm_selection *sel, bool valid, uint64_t stack)
 {
-    uint32_t node = valid ? fm_store_tree_node(sel->store, (fm_node)stack) : 0;
+    uint32_t node;
+
+    if (sel->row_node != NULL)
+        return valid ? (uint32_t)stack : 0;
+    node = valid ? fm_store_tree_node(sel->store, (fm_node)stack) : 0;
     return sel->stacks != NULL ? sel->stacks->of_tree[node] : node;
 }
 
@@ -334,7 +358,7 @@ void fm_selection_set_block(struct fm_selection *sel, size_t segment, uint32_t b
 static bool sum_events(struct fm_selection *sel)
 {
     if (sel->rows != NULL || sel->block != NULL || sel->out != NULL || sel->stacks != NULL
-        || sel->weigh == FM_WEIGH_COLUMN)
+        || sel->row_weight != NULL || sel->weigh == FM_WEIGH_COLUMN)
         return false;
     for (size_t i = 0; i < fm_store_events(sel->store); i++) {
         const struct fm_event *e = fm_store_event_row(sel->store, i);
@@ -500,6 +524,29 @@ static bool take_block(struct fm_scan *scan, uint32_t block)
     return scan->n > 0;
 }
 
+/* What the selection has by row stands in the place of the store's columns. */
+static void put_by_row(struct fm_scan *scan)
+{
+    const struct fm_selection *sel = scan->sel;
+
+    for (size_t c = 0; c < scan->cols; c++) {
+        uint64_t *value = scan->value[c], *valid = scan->valid[c];
+        bool weight = scan->col[c] == FM_COL_WEIGHT && sel->row_weight != NULL;
+
+        if (!weight && (scan->col[c] != FM_COL_STACK || sel->row_node == NULL))
+            continue;
+        for (uint32_t i = 0; i < scan->n; i++) {
+            uint32_t place = scan->live[i];
+            uint64_t row = scan->first_row + place, bit = UINT64_C(1) << (place & 63);
+
+            value[place] = weight ? sel->row_weight[row] : sel->row_node[row];
+            valid[place >> 6] |= bit;
+            if (!weight && value[place] == 0)
+                valid[place >> 6] &= ~bit;
+        }
+    }
+}
+
 bool fm_scan_next(struct fm_scan *scan)
 {
     const struct fm_store *store = scan->sel->store;
@@ -520,6 +567,8 @@ bool fm_scan_next(struct fm_scan *scan)
             for (i = 0; i < scan->cols; i++)
                 fm_store_block(store, scan->segment, block, scan->col[i], scan->value[i],
                                scan->valid[i], &all);
+            if (scan->sel->row_weight != NULL || scan->sel->row_node != NULL)
+                put_by_row(scan);
             return true;
         }
         scan->block = 0;

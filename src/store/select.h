@@ -102,6 +102,9 @@ struct fm_selection {
     uint8_t *block;            /* enum fm_rows by place (fm_block_place); NULL: the bitmap counts */
     uint8_t *out;              /* by append id, last: rows without a stack; 1 = left out; or NULL */
     struct fm_stacks *stacks;  /* NULL = the store's tree */
+    uint64_t *row_weight;      /* by row, in scans the column FM_COL_WEIGHT; NULL: the store's */
+    uint32_t *row_node;        /* by row: its node of `stacks`, in scans the column FM_COL_STACK:
+                                * none dropped; NULL: stacks->of_tree says it */
     struct fm_pseudo prepend[FM_PSEUDO_MAX], append[FM_PSEUDO_MAX];
     size_t prepends, appends;  /* parts: struct fm_pseudo_labels counts frames */
     char *letter;              /* annotation by event and part, '\0' = none */

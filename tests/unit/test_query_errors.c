@@ -55,11 +55,6 @@ static const struct {
       "    1 | foldmill-query: 1\n"
       "      | ^\n" },
     { H "steps:\n"
-        "  - where: {cpu: 1}\n",
-      "q.yaml:4:3: error: a query needs a step that makes a table, such as 'group' [FM105]\n"
-      "    4 |   - where: {cpu: 1}\n"
-      "      |   ^\n" },
-    { H "steps:\n"
         "  - grop: {by: [path], measures: [self]}\n",
       "q.yaml:4:5: error: unknown step 'grop' (did you mean 'group'?) [FM102]\n"
       "    4 |   - grop: {by: [path], measures: [self]}\n"
