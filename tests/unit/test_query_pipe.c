@@ -58,6 +58,17 @@ static void refuse(const char *query, const char *message)
     fm_query_free(q);
 }
 
+/* What could be written as a profile, but not as a table. */
+static void refuse_run(const char *query, const char *message)
+{
+    struct fm_store *store = query_store(ctx, lines);
+
+    ck_assert_ptr_null(query_run(ctx, store, whole(query), NULL, "csv"));
+    ck_assert_int_eq(query_status(), FM_CONFIG);
+    ck_assert_msg(strstr(query_messages(), message) != NULL, "%s", query_messages());
+    fm_store_free(store);
+}
+
 START_TEST(rows_of_a_let_are_edited_apart)
 {
     expect("let:\n"
@@ -157,7 +168,8 @@ START_TEST(errors_of_pipes)
     refuse("let: {a: {from: a}}\nfrom: a\n", "'a' needs itself: a -> a [FM110]");
     snprintf(text, sizeof text, "let: {first: {from: samples, %s}\nfrom: fist\n", g);
     refuse(text, "unknown source 'fist' (did you mean 'first'?)");
-    refuse("let: {a: {from: samples, steps: []}}\nshow: [a]\n", "'a' is rows: only a table");
+    refuse_run("let: {a: {from: samples, steps: []}}\nshow: [a]\n", "'a' is rows: only a table");
+    refuse_run("steps:\n  - where: {cpu: 1}\n", "a query needs a step that makes a table");
     refuse("let: {samples: {from: spans, steps: []}}\nfrom: samples\nsteps: []\n",
            "a 'let' cannot be named 'samples'");
     refuse("let: [a]\nfrom: samples\nsteps: []\n", "'let' takes {NAME: {from: …, steps: […]}}");

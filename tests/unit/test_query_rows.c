@@ -677,6 +677,94 @@ START_TEST(names_and_labels)
 }
 END_TEST
 
+/* ------------------------------------------------------ rows as a profile */
+
+static char profile[4096];
+
+static int write_profile(void *user, const void *data, size_t n)
+{
+    size_t *at = user;
+
+    ck_assert_uint_lt(n, sizeof profile - *at);
+    memcpy(profile + *at, data, n);
+    *at += n;
+    profile[*at] = '\0';
+    return 0;
+}
+
+/* The folded stacks of the rows that the steps leave. */
+static enum fm_status draw(struct fm_store *store, const char *steps,
+                           const struct fm_select_options *select)
+{
+    struct fm_query *query = NULL;
+    struct fm_result *result = NULL;
+    size_t at = 0;
+    const struct fm_sink sink = { write_profile, &at };
+    enum fm_status status = query_load(ctx, query_of(steps), &query, NULL);
+
+    profile[0] = '\0';
+    if (status == FM_OK) {
+        fm_query_keep_rows(query, true);
+        status = fm_query_run(ctx, query, &store, 1, select, &result, NULL);
+    }
+    if (status == FM_OK) {
+        ck_assert_uint_eq(fm_result_tables(result), 1);
+        ck_assert_uint_eq(fm_result_columns(result, 0), 0);
+        status = fm_result_export(ctx, result, 0, "folded", NULL, &sink, NULL);
+    }
+    fm_result_free(result);
+    fm_query_free(query);
+    return status;
+}
+
+static const char *const drawn =
+    "main;work 10 tid=1 comm=a cpu=0\n"
+    "main;work 20 tid=2 comm=b cpu=3\n"
+    "main;idle 5 tid=1 comm=a cpu=1\n"
+    "- 7 tid=1 comm=a cpu=2\n";
+
+static void draws(const char *steps, const char *prepend, const char *want)
+{
+    struct fm_store *store = query_store(ctx, drawn);
+    struct fm_select_options select = FM_INIT(select);
+
+    select.prepend = prepend;
+    ck_assert_int_eq(draw(store, steps, &select), FM_OK);
+    ck_assert_str_eq(profile, want);
+    fm_store_free(store);
+}
+
+START_TEST(rows_are_a_profile)
+{
+    draws("  - where: {leaf.function: work}\n", NULL, "main;work 30\n");
+    draws("  - where: {leaf.function: work}\n", "comm", "a;main;work 10\nb;main;work 20\n");
+    draws("  - weigh: cpu\n", NULL, " 2\nmain;idle 1\nmain;work 3\n");
+    draws("  - weigh: cpu\n  - where: {tid: 2}\n", "comm", "b;main;work 3\n");
+    draws("  - stack: [{drop: {function: main}}]\n  - where: {cpu: {not: 2}}\n", "comm",
+          "a;idle 5\na;work 10\nb;work 20\n");
+    draws("  - stack: [{root: {function: work}, at: outermost}]\n", "comm", "work 30\n");
+    draws("  - stack: [{root: {function: work}, at: outermost}]\n", NULL, "work 30\n");
+}
+END_TEST
+
+START_TEST(no_memory_for_a_profile)
+{
+    struct fm_store *store = query_store(ctx, drawn);
+    struct fm_select_options select = FM_INIT(select);
+    enum fm_status status = FM_NOMEM;
+
+    select.prepend = "comm";
+    for (uint64_t at = 1; status == FM_NOMEM && at < 20000; at++) {
+        ctx->mem.fail_at = atomic_load(&ctx->mem.allocations) + at;
+        status = draw(store, "  - weigh: cpu\n  - stack: [{root: {function: work}}]\n", &select);
+        ctx->mem.fail_at = 0;
+    }
+    ck_assert_int_eq(status, FM_OK);
+    ck_assert_str_eq(profile, "work 3\n");
+    fm_store_free(store);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("query_rows");
@@ -699,6 +787,8 @@ int main(void)
     tcase_add_test(t, forms_of_time);
     tcase_add_test(t, expressions_over_rows);
     tcase_add_test(t, names_and_labels);
+    tcase_add_test(t, rows_are_a_profile);
+    tcase_add_test(t, no_memory_for_a_profile);
     suite_add_tcase(s, t);
     r = srunner_create(s);
     srunner_run_all(r, CK_ENV);
