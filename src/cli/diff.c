@@ -55,6 +55,9 @@ int cmd_diff(struct cli *cli)
     if (cli->options.sort && !has_total(by))
         return say_usage(cli, "--sort goes with rows of functions, modules, files or lines: of "
                          "'%s' self and total are the same", by);
+    if (cli->options.fail_above && !strchr(cli->options.fail_above, '%'))
+        return say_usage(cli, "--fail-above takes a percentage such as 2%%, not '%s'",
+                         cli->options.fail_above);
     code = target_choose(cli, &target);
     if (code == EXIT_DONE)
         code = load_query(cli, by, &query);

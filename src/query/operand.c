@@ -211,7 +211,11 @@ static bool of_one(struct fm_compile *c, const char *name, size_t n, uint8_t via
     }
     if (same(name, n, "stack") || same(name, n, "path"))
         return false;
-    return of_label(c, name, o);
+    if (of_label(c, name, o))
+        return true;
+    /* A recorder may not say how a thread slept: null, so that queries of off-CPU times serve it. */
+    *o = (struct fm_operand){ .place = FM_AT_LATER, .type = FM_TYPE_STRING, .unit = "" };
+    return same(name, n, "state") && (c->from == FM_FROM_OFFCPU || c->from == FM_FROM_RUNQ);
 }
 
 static bool of_rows(struct fm_compile *c, const char *name, size_t n, struct fm_operand *o)

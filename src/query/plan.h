@@ -76,6 +76,7 @@ struct fm_pipe {
     size_t steps;
     unsigned shape;                           /* what the steps so far leave */
     const struct fm_schema *schema;           /* of a table */
+    const struct fm_schema *start;            /* of the table that the source is; else NULL */
     const struct fm_yaml_pair *table_at;      /* the step that made it */
     bool open;                                /* a schema on the way was: see fm_schema */
     bool failed;                              /* there were errors */

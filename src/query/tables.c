@@ -104,7 +104,7 @@ bool fm_tables_schema(struct fm_pipe *pipe)
             .unit = list[i].weight ? c->unit : list[i].unit, .key = list[i].key,
             .additive = list[i].additive, .amount = list[i].additive
         };
-    pipe->schema = pipe->c.schema = schema;
+    pipe->start = pipe->schema = pipe->c.schema = schema;
     pipe->shape = FM_SHAPE_TABLE;
     return true;
 }
@@ -435,7 +435,7 @@ static enum fm_status fill_inputs(struct fm_table *t, struct fm_error *err)
 
 enum fm_status fm_tables_fill(struct fm_flow *flow, struct fm_error *err)
 {
-    struct fm_step start = { .schema = flow->pipe->schema };
+    struct fm_step start = { .schema = flow->pipe->start };
     struct fm_table *t;
     uint64_t rows;
     enum fm_status status = fm_rows_sum(flow->c, &flow->sel, &flow->view, &rows, err);
