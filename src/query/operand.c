@@ -213,7 +213,7 @@ static bool of_one(struct fm_compile *c, const char *name, size_t n, uint8_t via
         return false;
     if (of_label(c, name, o))
         return true;
-    /* A recorder may not say how a thread slept: null, so that queries of off-CPU times serve it. */
+    /* a recorder may not say how a thread slept: null, so that questions about it get answers */
     *o = (struct fm_operand){ .place = FM_AT_LATER, .type = FM_TYPE_STRING, .unit = "" };
     return same(name, n, "state") && (c->from == FM_FROM_OFFCPU || c->from == FM_FROM_RUNQ);
 }
