@@ -314,15 +314,14 @@ static const char *const levels[] = { "function", "file", "line", "module" };
 
 static void level(struct frame *f, int k)
 {
-    char old[NAME];
+    struct frame old = *f;         /* of its own: printing from f into f is no good */
 
-    memcpy(old, f->name, NAME);
-    if (k == 1 && f->file[0] != '\0')
-        snprintf(f->name, NAME, "%s", f->file);
-    if (k == 3 && f->module[0] != '\0')
-        snprintf(f->name, NAME, "%s", f->module);
-    if (k == 2 && f->file[0] != '\0' && f->line > 0) {
-        snprintf(f->name, NAME, "%.*s (%s:%d)", NAME - 32, old, f->file, f->line);
+    if (k == 1 && old.file[0] != '\0')
+        snprintf(f->name, NAME, "%s", old.file);
+    if (k == 3 && old.module[0] != '\0')
+        snprintf(f->name, NAME, "%s", old.module);
+    if (k == 2 && old.file[0] != '\0' && old.line > 0) {
+        snprintf(f->name, NAME, "%.*s (%s:%d)", NAME - 32, old.name, old.file, old.line);
         return;
     }
     f->line = 0;
