@@ -17,7 +17,6 @@
 
 #include <isa-l/igzip_lib.h>
 #include <limits.h>
-#include <stddef.h>
 #define ZLIB_CONST
 #include <zlib.h>
 
@@ -40,7 +39,8 @@ static bool isal_restart(void *state)
     s->part = FIXED;
     s->got = s->length = 0;
     s->crc = 0;
-    memset(&s->z, 0, offsetof(struct inflate_state, tmp_in_buffer));
+    /* all of it: a broken code may lead to table entries that nothing has written */
+    memset(&s->z, 0, sizeof s->z);
     isal_inflate_init(&s->z);
     s->z.crc_flag = ISAL_GZIP_NO_HDR_VER;
     return true;
@@ -146,14 +146,15 @@ static enum fm_codec_result isal_run(void *state, const unsigned char **in, size
     s->z.next_out = out;
     s->z.avail_out = room;
     int r = isal_inflate(&s->z);
-    fm_assert(s->z.avail_in <= take && s->z.avail_out <= room);
-    *in += take - s->z.avail_in;
-    *in_left -= take - s->z.avail_in;
+    fm_assert(s->z.avail_out <= room);
     *produced = room - s->z.avail_out;
-    if (r < 0 || r == ISAL_NEED_DICT) {
+    /* A broken member ends here: the library may then stand outside of its input. */
+    if (r < 0 || r == ISAL_NEED_DICT || s->z.avail_in > take) {
         *why = reason(r);
         return FM_CODEC_BAD;
     }
+    *in += take - s->z.avail_in;
+    *in_left -= take - s->z.avail_in;
     return s->z.block_state == ISAL_BLOCK_FINISH ? FM_CODEC_END : FM_CODEC_MORE;
 }
 

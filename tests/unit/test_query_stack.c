@@ -385,11 +385,12 @@ static void columns_around(struct sample *s, const struct edit *e)
 
 static void linked(struct sample *s, bool below)
 {
-    const struct sample *to = &raw[s->link % ROWS];
+    const struct sample *to;
     int at = below ? s->n : 0;
 
     if (s->link < 0)
         return;
+    to = &raw[s->link % ROWS];
     for (int i = 0; i < to->n; i++) {
         insert(s, at + i, "");
         s->f[at + i] = to->f[i];
