@@ -723,6 +723,26 @@ static bool describe(struct context *x, struct fm_schema *schema)
     return true;
 }
 
+bool fm_group_parts(struct fm_compile *c, const struct fm_yaml_node *node,
+                    const char *const *known, size_t n, const struct fm_yaml_node **by,
+                    const struct fm_yaml_node **measures)
+{
+    if (node->type != FM_YAML_MAP) {
+        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), node,
+                      "'group' takes {by: [KEY …], measures: [MEASURE …]}");
+        return false;
+    }
+    if (!fm_yaml_known(c->log, node, known, n, "key"))
+        return false;
+    *by = fm_yaml_get(node, "by");
+    *measures = fm_yaml_get(node, "measures");
+    if (*by != NULL && *measures != NULL)
+        return true;
+    fm_yaml_error(fm_yaml_as(c->log, FM_YAML_MISSING), node, "'group' has no '%s'",
+                  *by == NULL ? "by" : "measures");
+    return false;
+}
+
 struct fm_group *fm_group_compile(struct fm_compile *c, const struct fm_yaml_node *node,
                                   struct fm_schema *schema)
 {
@@ -734,20 +754,8 @@ struct fm_group *fm_group_compile(struct fm_compile *c, const struct fm_yaml_nod
 
     if (g == NULL)
         return NULL;
-    if (node->type != FM_YAML_MAP) {
-        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), node,
-                      "'group' takes {by: [KEY …], measures: [MEASURE …]}");
+    if (!fm_group_parts(c, node, known, FM_COUNT(known), &by, &measures))
         return NULL;
-    }
-    if (!fm_yaml_known(c->log, node, known, FM_COUNT(known), "key"))
-        return NULL;
-    by = fm_yaml_get(node, "by");
-    measures = fm_yaml_get(node, "measures");
-    if (by == NULL || measures == NULL) {
-        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_MISSING), node, "'group' has no '%s'",
-                      by == NULL ? "by" : "measures");
-        return NULL;
-    }
     ok = compile_keys(&x, by);
     ok = ok && compile_recursion(&x, fm_yaml_get(node, "recursion"));
     ok = compile_measures(&x, measures) && ok;

@@ -493,20 +493,8 @@ void *fm_regroup_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_s
 
     if (x.g == NULL || x.wide == NULL)
         return NULL;
-    if (node->type != FM_YAML_MAP) {
-        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), node,
-                      "'group' takes {by: [KEY …], measures: [MEASURE …]}");
+    if (!fm_group_parts(c, node, known, FM_COUNT(known), &by, &measures))
         return NULL;
-    }
-    if (!fm_yaml_known(c->log, node, known, FM_COUNT(known), "key"))
-        return NULL;
-    by = fm_yaml_get(node, "by");
-    measures = fm_yaml_get(node, "measures");
-    if (by == NULL || measures == NULL) {
-        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_MISSING), node, "'group' has no '%s'",
-                      by == NULL ? "by" : "measures");
-        return NULL;
-    }
     x.g->wide = x.wide;
     n = by->type == FM_YAML_LIST ? by->n : 1;
     x.g->key = fm_arena_alloc(c->arena, (n + 1) * sizeof *x.g->key);

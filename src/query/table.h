@@ -154,6 +154,10 @@ bool fm_table_bases(struct fm_table *to, const struct fm_table *from, const char
 
 struct fm_group;
 
+/* The parts of `group:`, which has no keys but the n of `known`. false: logged. */
+bool fm_group_parts(struct fm_compile *c, const struct fm_yaml_node *node,
+                    const char *const *known, size_t n, const struct fm_yaml_node **by,
+                    const struct fm_yaml_node **measures);
 /* Compiles `group:`; describes the result in *schema. NULL: logged. */
 struct fm_group *fm_group_compile(struct fm_compile *c, const struct fm_yaml_node *node,
                                   struct fm_schema *schema);
