@@ -514,13 +514,14 @@ uint64_t fm_event(struct fm_binding *b, int class_id, const uint64_t *value,
     return UINT64_MAX;
 }
 
-static bool copies_only(const struct fm_bound_rule *r)
+static bool copies_only(const struct fm_binding *b, const struct fm_bound_rule *r)
 {
     const struct fm_rule *rule = r->rule;
     const struct fm_rule_thread *t = &rule->thread;
     return r->event != FM_NONE && !r->when && !rule->skip && !rule->eachs &&
-           rule->kind != FM_KIND_SAMPLE && r->need != 0 && !r->checkeds && !r->slows && !r->one &&
-           !r->weight_is_count && !r->weight_is_dur && !t->pid && !t->tid && !t->name &&
+           (rule->kind != FM_KIND_SAMPLE || !b->accounts) && r->need != 0 && !r->checkeds &&
+           !r->slows && !r->one && !r->weight_is_count && !r->weight_is_dur && !t->pid &&
+           !t->tid && !t->name &&
            !rule->stack.split && !rule->stack.frames;
 }
 
@@ -530,7 +531,7 @@ bool fm_class_copy(const struct fm_binding *b, int class_id, uint64_t fields,
     if (class_id < 0 || b->class[class_id].rules == 0)
         return false;
     const struct fm_bound_rule *r = &b->class[class_id].rule[0];
-    if (!copies_only(r) || r->plains > FM_COPY_MOVES)
+    if (!copies_only(b, r) || r->plains > FM_COPY_MOVES)
         return false;
     memset(copy, 0, sizeof *copy);
     copy->event = r->event;
