@@ -15,6 +15,7 @@
 /* One line a format, in name order. */
 #define EXPORTERS(X) \
     X(folded)      \
+    X(html)        \
     X(perf_script) \
     X(rows_csv)    \
     X(rows_jsonl)  \

@@ -1,0 +1,183 @@
+/*
+ * flame.js - the view "flame": flame graph or icicle, by name or by weight, zoom and crumbs.
+ *
+ * State: zoom = number of the node in the file's order, down = 1 icicle, order = weight.
+ */
+"use strict";
+(function () {
+    let model = null, canvas = null, tree = null, back = null, crumbs = null, legend = null;
+    const buttons = {};
+
+    const asked = key => FM.state.get(key);
+    const down = () => asked("down") !== null ? asked("down") === "1"
+        : model.meta.view === "icicle";
+    const order = () => asked("order") || model.meta.order || "name";
+
+    /* Numbers of the file's order to those of the tree on show, and the other way. */
+    const shown = i => back === null ? i : back[i];
+    const filed = i => tree.from ? tree.from[i] : i;
+
+    function arrange() {
+        back = null;
+        tree = model;
+        if (order() !== "weight") return;
+        tree = FM.byWeight(model);
+        back = new Uint32Array(tree.n);
+        for (let i = 0; i < tree.n; i++) back[tree.from[i]] = i;
+    }
+
+    function zoomed() {
+        const z = Number(asked("zoom") || 0);
+        return Number.isInteger(z) && z > 0 && z < model.n && model.total(z) > 0 ? z : 0;
+    }
+
+    function setZoom(i, smooth) {
+        canvas.zoomTo(i, smooth);
+        drawCrumbs();
+        FM.emit("zoom", { tree, node: i });
+    }
+
+    function onzoom(i) {
+        const z = filed(i);
+        canvas.picked = -1;
+        FM.state.set({ zoom: z > 0 ? z : null }, true);
+        setZoom(i, true);
+    }
+
+    function drawCrumbs() {
+        const path = tree.n ? tree.path(canvas.zoom) : [];
+        crumbs.replaceChildren(...path.slice(-40).map((i, k, list) => {
+            const last = k === list.length - 1, name = FM.model.names[tree.name[i]];
+            const text = name.length > 60 ? name.slice(0, 59) + "…" : name;
+            return FM.el("button.fm-crumb", {
+                type: "button", title: name, "aria-current": last ? "true" : null,
+                on: { click: () => onzoom(i) }
+            }, text);
+        }));
+        crumbs.scrollLeft = crumbs.scrollWidth;
+        crumbs.hidden = path.length < 2;
+    }
+
+    function drawLegend() {
+        legend.replaceChildren(...FM.color.legend().slice(0, 12).map(([label, color]) => {
+            const dot = FM.el("span.fm-dot");
+            dot.style.background = color;
+            return FM.el("span.fm-key", null, dot, label);
+        }));
+    }
+
+    function press(button, on) {
+        button.setAttribute("aria-pressed", on ? "true" : "false");
+    }
+
+    function drawButtons() {
+        press(buttons.down, down());
+        press(buttons.order, order() === "weight");
+        buttons.color.value = FM.color.mode;
+    }
+
+    function toggleDown() {
+        FM.state.set({ down: down() ? "0" : "1" });
+        canvas.down = down();
+        drawButtons();
+        canvas.room = 0;
+        canvas.arrive();
+    }
+
+    function toggleOrder() {
+        const z = filed(canvas.zoom);
+        FM.state.set({ order: order() === "weight" ? "name" : "weight" });
+        arrange();
+        drawButtons();
+        canvas.setTree(tree, shown(z));
+        drawCrumbs();
+    }
+
+    function button(text, title, fn) {
+        return FM.el("button.fm-button", { type: "button", title, on: { click: fn } }, text);
+    }
+
+    FM.view({
+        id: "flame",
+        title: "Flame graph",
+        rank: 10,
+        mount(el, m) {
+            model = m;
+            canvas = new FM.Canvas({
+                label: "Flame graph. Arrow keys walk, Enter zooms, Escape resets, S opens the " +
+                    "callers and callees.",
+                onzoom,
+                onhover(node, event) {
+                    FM.tip.show(tree, node, canvas.zoom, event);
+                    FM.foot(tree, node, canvas.zoom);
+                },
+                onopen(node) {
+                    if (FM.openSandwich && tree.name[node] < model.meta.names)
+                        FM.openSandwich(tree.name[node]);
+                }
+            });
+            canvas.down = down();
+            crumbs = FM.el("nav.fm-crumbs", { "aria-label": "zoomed path" });
+            legend = FM.el("div.fm-legend");
+            buttons.down = button("Icicle", "root at the top (I)", toggleDown);
+            buttons.order = button("By weight", "callees by weight, not by name (O)", toggleOrder);
+            buttons.reset = button("Reset zoom", "show all (0 or Escape)", () => onzoom(0));
+            buttons.color = FM.el("select.fm-button", {
+                "aria-label": "colours", title: "what colours mean",
+                on: { change: e => FM.color.set(e.target.value) }
+            }, ...FM.color.modes().map(([value, text]) =>
+                FM.el("option", { value }, "Colour: " + text)));
+            el.append(FM.el("div.fm-bar", null, buttons.down, buttons.order, buttons.color,
+                buttons.reset, crumbs, legend), canvas.element);
+            arrange();
+            drawButtons();
+            drawLegend();
+            canvas.setTree(tree, shown(zoomed()));
+            drawCrumbs();
+        },
+        show() {
+            canvas.resize();
+            canvas.scroller.focus({ preventScroll: true });
+        },
+        update(what) {
+            if (what === "weights") {
+                const z = filed(canvas.zoom);
+                arrange();
+                canvas.setTree(tree, shown(model.total(z) > 0 ? z : 0));
+                drawCrumbs();
+                drawLegend();
+            } else if (what === "state") {
+                if (down() !== canvas.down) {
+                    canvas.down = down();
+                    canvas.room = 0;
+                }
+                if ((order() === "weight") !== (back !== null)) {
+                    arrange();
+                    canvas.setTree(tree, shown(zoomed()));
+                }
+                drawButtons();
+                setZoom(shown(zoomed()), true);
+            } else if (what === "colors") {
+                drawButtons();
+                drawLegend();
+                canvas.draw();
+            } else {
+                canvas.draw();
+            }
+        },
+        key(event) {
+            if (event.key === "i" || event.key === "I") toggleDown();
+            else if (event.key === "o" || event.key === "O") toggleOrder();
+            else if (event.key === "0" || event.key === "Escape") onzoom(0);
+            else return false;
+            return true;
+        },
+        /* What the search counts in, and steps through. */
+        range() {
+            return { tree, node: canvas.zoom };
+        },
+        reveal(node) {
+            canvas.reveal(node);
+        }
+    });
+})();

@@ -1,0 +1,54 @@
+/*
+ * text.js - numbers as text. No DOM: the tests run it in node.
+ *
+ *   FM.commas(1234567)            "1,234,567"
+ *   FM.weight(1234567, "ns")      "1.235 ms"; bytes as "1.18 MiB"; else with commas
+ *   FM.percent(part, whole)       "12.3%", "0.02%", "<0.01%", "100%"
+ */
+"use strict";
+(function () {
+    const times = [["ns", 1], ["µs", 1e3], ["ms", 1e6], ["s", 1e9]];
+    const sizes = [["bytes", 1], ["KiB", 1024], ["MiB", 1048576], ["GiB", 1073741824],
+        ["TiB", 1099511627776]];
+    const starts = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9, nanoseconds: 1,
+        microseconds: 1e3, milliseconds: 1e6, seconds: 1e9 };
+
+    function digits(v) {
+        return v >= 100 ? v.toFixed(1) : v >= 10 ? v.toFixed(2) : v.toFixed(3);
+    }
+
+    function scaled(v, units) {
+        let k = 0;
+        while (k + 1 < units.length && Math.abs(v) >= units[k + 1][1]) k++;
+        const sign = v < 0 ? "-" : "";
+        return k === 0 ? FM.commas(v) + " " + units[0][0]
+            : sign + digits(Math.abs(v) / units[k][1]) + " " + units[k][0];
+    }
+
+    FM.commas = function (v) {
+        const s = String(Math.round(Math.abs(v)));
+        if (s.includes("e")) return v.toExponential(3);
+        return (v < 0 ? "-" : "") + s.replace(/\B(?=(\d{3})+$)/g, ",");
+    };
+
+    FM.weight = function (v, unit) {
+        if (Object.prototype.hasOwnProperty.call(starts, unit)) return scaled(v * starts[unit], times);
+        if (unit === "bytes" || unit === "byte" || unit === "B") return scaled(v, sizes);
+        return FM.commas(v) + (unit ? " " + unit : "");
+    };
+
+    FM.percent = function (part, whole) {
+        if (!(whole > 0)) return "0%";
+        const p = 100 * part / whole;
+        if (p === 0) return "0%";
+        if (Math.abs(p) < 0.005) return "<0.01%";
+        if (Math.abs(p) >= 99.995 && Math.abs(p) < 100.005) return (p < 0 ? "-" : "") + "100%";
+        return p.toFixed(Math.abs(p) < 10 ? 2 : 1) + "%";
+    };
+
+    /* "+1.3 pp": a difference of shares, in percent points. */
+    FM.points = function (p) {
+        const s = Math.abs(100 * p).toFixed(2);
+        return (s === "0.00" ? "±" : p < 0 ? "−" : "+") + s + " pp";
+    };
+})();
