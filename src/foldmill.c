@@ -358,35 +358,145 @@ static void as_they_are(struct fm_select_options *select)
         select->append = "none";
 }
 
+/* The rows that options choose, and their sums. Not FM_OK: there is nothing to release. */
+static enum fm_status select_rows(struct fm_ctx *ctx, struct fm_store *store,
+                                  const struct fm_select_options *options,
+                                  struct fm_selection *sel, struct fm_error *err)
+{
+    enum fm_status status = fm_selection_init(sel, store, options, err);
+
+    if (status != FM_OK)
+        return status;
+    status = fm_query_filter(ctx, sel, options, err);
+    if (status == FM_OK)
+        status = fm_selection_sum(sel, err);
+    if (status != FM_OK)
+        fm_selection_release(sel);
+    return status;
+}
+
+/* The event that the selected one is compared with, or NULL: the mapping says so of one event. */
+static const char *own_base(const struct fm_selection *sel)
+{
+    fm_str name = FM_NONE;
+    size_t n = fm_store_events(sel->store);
+
+    for (size_t i = 0; i < n; i++) {
+        if (!sel->event[i])
+            continue;
+        if (name != FM_NONE && name != fm_store_event_row(sel->store, i)->name)
+            return NULL;
+        name = fm_store_event_row(sel->store, i)->name;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct fm_event *e = fm_store_event_row(sel->store, i);
+
+        if (e->base_of != 0 && e->base_of == name && e->rows > 0)
+            return fm_store_str(sel->store, e->name, NULL);
+    }
+    return NULL;
+}
+
+/* The caller's options, or the defaults, in structs of this version. */
+static void export_options(const struct fm_select_options *select,
+                           const struct fm_export_options *options,
+                           struct fm_select_options *own_select,
+                           struct fm_export_options *own)
+{
+    *own = (struct fm_export_options)FM_INIT(*own);
+    *own_select = (struct fm_select_options)FM_INIT(*own_select);
+    if (options != NULL)
+        memcpy(own, options, FM_MIN(options->size, sizeof *own));
+    own->size = sizeof *own;
+    if (select != NULL)
+        memcpy(own_select, select, FM_MIN(select->size, sizeof *own_select));
+    own_select->size = sizeof *own_select;
+}
+
 enum fm_status fm_export(struct fm_ctx *ctx, struct fm_store *store, const char *name,
                          const struct fm_select_options *select,
                          const struct fm_export_options *options, const struct fm_sink *sink,
                          struct fm_error *err)
 {
     const struct fm_exporter *exporter = fm_exporter_find(name);
-    struct fm_export_options o = FM_INIT(o);
-    struct fm_select_options own = FM_INIT(own);
-    struct fm_selection sel;
+    struct fm_select_options own;
+    struct fm_export_options o;
+    struct fm_selection sel, base;
     enum fm_status status;
 
     if (exporter == NULL)
         return fm_error_set(err, FM_CONFIG, "unknown exporter '%s'", name);
-    if (options != NULL)
-        memcpy(&o, options, FM_MIN(options->size, sizeof o));
-    o.size = sizeof o;
-    if (select != NULL)
-        memcpy(&own, select, FM_MIN(select->size, sizeof own));
-    own.size = sizeof own;
+    export_options(select, options, &own, &o);
     if (exporter->raw)
         as_they_are(&own);
-    status = fm_selection_init(&sel, store, &own, err);
+    status = select_rows(ctx, store, &own, &sel, err);
     if (status != FM_OK)
         return status;
-    status = fm_query_filter(ctx, &sel, &own, err);
-    if (status == FM_OK)
-        status = fm_selection_sum(&sel, err);
-    if (status == FM_OK)
+    own.event = exporter->pair == FM_PAIR_ALWAYS ? own_base(&sel) : NULL;
+    if (own.event == NULL) {
         status = fm_export_run(ctx, &sel, exporter, &o, sink, err);
+    } else {
+        status = select_rows(ctx, store, &own, &base, err);
+        if (status == FM_OK) {
+            status = fm_export_run_diff(ctx, &sel, &base, "none", exporter, &o, sink, err);
+            fm_selection_release(&base);
+        }
+    }
+    fm_selection_release(&sel);
+    return status;
+}
+
+/* Whether --time narrows what `normalize: time` would compare. */
+static bool has_time_filter(const struct fm_select_options *select)
+{
+    for (size_t i = 0; i < select->filters; i++)
+        if (strncmp(select->filter[i], "time=", 5) == 0)
+            return true;
+    return false;
+}
+
+static enum fm_status check_alike(const struct fm_selection *sel, const struct fm_selection *base,
+                                  const struct fm_select_options *select,
+                                  const struct fm_export_options *options, struct fm_error *err)
+{
+    const char *new = fm_store_str(sel->store, sel->event_name, NULL);
+    const char *old = fm_store_str(base->store, base->event_name, NULL);
+
+    if (strcmp(new, old) != 0)
+        return fm_error_set(err, FM_CONFIG, "the base counts '%s' and the new profile '%s': choose "
+                            "one event for both", old, new);
+    if (options->normalize != NULL && strcmp(options->normalize, "time") == 0 &&
+        has_time_filter(select))
+        return fm_error_set(err, FM_CONFIG, "a picture is scaled by the time of whole recordings, "
+                            "not of a part of them");
+    return FM_OK;
+}
+
+enum fm_status fm_export_diff(struct fm_ctx *ctx, struct fm_store *base, struct fm_store *store,
+                              const char *name, const struct fm_select_options *select,
+                              const struct fm_export_options *options, const struct fm_sink *sink,
+                              struct fm_error *err)
+{
+    const struct fm_exporter *exporter = fm_exporter_find(name);
+    struct fm_select_options own;
+    struct fm_export_options o;
+    struct fm_selection sel, old;
+    enum fm_status status;
+
+    if (exporter == NULL)
+        return fm_error_set(err, FM_CONFIG, "unknown exporter '%s'", name);
+    export_options(select, options, &own, &o);
+    status = select_rows(ctx, store, &own, &sel, err);
+    if (status != FM_OK)
+        return status;
+    status = select_rows(ctx, base, &own, &old, err);
+    if (status == FM_OK) {
+        status = check_alike(&sel, &old, &own, &o, err);
+        if (status == FM_OK)
+            status = fm_export_run_diff(ctx, &sel, &old, exporter->folded ? "none" : "total",
+                                        exporter, &o, sink, err);
+        fm_selection_release(&old);
+    }
     fm_selection_release(&sel);
     return status;
 }

@@ -377,6 +377,8 @@ struct fm_export_options {
     bool lines;                  /* method:LINE */
     const char *const *set;      /* further "key=value" settings: width, colors ... */
     size_t sets;
+    const char *normalize;       /* what a base is scaled to: "total", "samples", "time" or "none";
+                                  * NULL = as the function says */
 };
 
 /* Writes the selected rows with exporter `name` ("folded", "speedscope", "svg" ...). FM_OK with a
@@ -385,6 +387,17 @@ FM_API enum fm_status fm_export(struct fm_ctx *ctx, struct fm_store *store, cons
                                 const struct fm_select_options *select,
                                 const struct fm_export_options *options,
                                 const struct fm_sink *sink, struct fm_error *err);
+
+/* Writes what changed from `base` to `store`, of both of which the same rows are selected: as a
+ * differential picture (the base scaled to the whole weight of the new profile by default), or as
+ * folded stacks with both weights (the base as it is by default; scaled weights are cut to whole
+ * numbers). The two may be one store. FM_CONFIG: an exporter of one profile, or events or units
+ * that differ. */
+FM_API enum fm_status fm_export_diff(struct fm_ctx *ctx, struct fm_store *base,
+                                     struct fm_store *store, const char *name,
+                                     const struct fm_select_options *select,
+                                     const struct fm_export_options *options,
+                                     const struct fm_sink *sink, struct fm_error *err);
 
 /* Labels that an exporter writes and that are imported only when asked for, comma-joined, for
  * fm_import_options.keep; "" when there are none. */

@@ -107,7 +107,7 @@ struct options {
     struct fm_export_options export;
     struct words filter, set, param, formats, operand;
     const char *output, *to, *format, *against, *callers, *by, *rows, *sort;
-    const char *fail_above, *normalize;
+    const char *fail_above;
     uint64_t threads, width;
     bool strict, help, version, explain, schema;
 };

@@ -176,8 +176,42 @@ static const char *make_title(struct fm_arena *arena, const struct fm_selection 
     return fm_arena_printf(arena, "%s: %s", name, event);
 }
 
+/* "old.folded to new.folded: cycles": the second title is that of the new profile. */
+static const char *make_diff_title(struct fm_arena *arena, const struct fm_selection *base,
+                                   const char *title)
+{
+    const char *name = fm_store_sources(base->store) > 0
+                           ? fm_store_str(base->store, fm_store_source_row(base->store, 0)->name,
+                                          NULL)
+                           : "nothing";
+    const char *slash = strrchr(name, '/');
+    if (slash != NULL && slash[1] != '\0')
+        name = slash + 1;
+    return fm_arena_printf(arena, "%s to %s", name, title);
+}
+
+static enum fm_status make_tree(struct fm_export *export, const struct fm_names *names,
+                                const struct fm_scaling *scaling, struct fm_calltree *tree,
+                                struct fm_error *err)
+{
+    struct fm_calltree base;
+    enum fm_status status = fm_calltree_make(tree, export->sel, names, err);
+    if (status != FM_OK || export->base == NULL)
+        return status;
+    status = fm_calltree_make(&base, export->base, names, err);
+    if (status == FM_OK) {
+        status = fm_calltree_against(tree, export->sel->store, &base, export->base->store, err);
+        fm_calltree_release(&base);
+    }
+    tree->scaling = *scaling;
+    if (status != FM_OK)
+        fm_calltree_release(tree);
+    return status;
+}
+
 static enum fm_status run(struct fm_export *export, const struct fm_exporter *exporter,
-                          const struct fm_sink *sink, struct fm_error *err)
+                          const struct fm_scaling *scaling, const struct fm_sink *sink,
+                          struct fm_error *err)
 {
     struct fm_calltree tree;
     struct fm_out out;
@@ -187,7 +221,7 @@ static enum fm_status run(struct fm_export *export, const struct fm_exporter *ex
     names.folded = exporter->folded;
     names.annotate = names.annotate || exporter->kinds;
     if (drawn) {
-        status = fm_calltree_make(&tree, export->sel, &names, err);
+        status = make_tree(export, &names, scaling, &tree, err);
         if (status != FM_OK)
             return status;
         export->tree = &tree;
@@ -212,24 +246,44 @@ enum fm_status fm_export_run(struct fm_ctx *ctx, const struct fm_selection *sel,
                              const struct fm_export_options *options,
                              const struct fm_sink *sink, struct fm_error *err)
 {
+    return fm_export_run_diff(ctx, sel, NULL, "none", exporter, options, sink, err);
+}
+
+enum fm_status fm_export_run_diff(struct fm_ctx *ctx, const struct fm_selection *sel,
+                                  const struct fm_selection *base, const char *scale,
+                                  const struct fm_exporter *exporter,
+                                  const struct fm_export_options *options,
+                                  const struct fm_sink *sink, struct fm_error *err)
+{
     const struct fm_export_options none = FM_INIT(none);
-    struct fm_export export = {.ctx = ctx, .sel = sel};
+    struct fm_export export = {.ctx = ctx, .sel = sel, .base = base};
+    struct fm_scaling scaling = {1, 1, 1};
     struct fm_arena arena;
     enum fm_status status;
     export.options = options != NULL ? options : &none;
+    if (base != NULL && exporter->pair == FM_PAIR_NONE)
+        return fm_error_set(err, FM_CONFIG, "output format '%s' holds one profile, and no "
+                            "difference of two", exporter->name);
     status = check_settings(exporter, export.options, err);
     if (status == FM_OK)
         status = choose_names(export.options, &export.names, err);
+    if (export.options->normalize != NULL)
+        scale = export.options->normalize;
+    if (status == FM_OK && base != NULL)
+        status = fm_scaling_find(&scaling, sel, base, scale, err);
     if (status != FM_OK)
         return status;
     fm_arena_init(&arena, &ctx->mem);
     export.title = export.options->title;
-    if (export.title == NULL)
+    if (export.title == NULL) {
         export.title = make_title(&arena, sel);
+        if (export.title != NULL && base != NULL && base->store != sel->store)
+            export.title = make_diff_title(&arena, base, export.title);
+    }
     if (export.title == NULL)
         status = fm_error_nomem(err);
     else
-        status = run(&export, exporter, sink, err);
+        status = run(&export, exporter, &scaling, sink, err);
     fm_arena_release(&arena);
     return status;
 }

@@ -16,7 +16,8 @@ enum fm_shape { FM_SHAPE_ROWS, FM_SHAPE_TREE, FM_SHAPE_TIMELINE };
 struct fm_export {
     struct fm_ctx *ctx;
     const struct fm_selection *sel;
-    const struct fm_calltree *tree;      /* SHAPE_TREE only */
+    const struct fm_selection *base;     /* of a differential, or NULL */
+    const struct fm_calltree *tree;      /* SHAPE_TREE only; tree->base with a base */
     struct fm_names names;
     const char *title;                   /* never NULL */
     const struct fm_export_options *options;
@@ -28,6 +29,10 @@ struct fm_export_setting {
     const char *key, *value_name, *about;
 };
 
+/* What becomes of a base: it is refused, it is taken when two profiles are compared, or also when
+ * the chosen event has one of its own (struct fm_event.base_of). */
+enum fm_pair { FM_PAIR_NONE, FM_PAIR_ASKED, FM_PAIR_ALWAYS };
+
 struct fm_exporter {
     const char *name;
     const char *summary;
@@ -36,6 +41,7 @@ struct fm_exporter {
     const struct fm_export_setting *setting; /* ends with key == NULL; or NULL */
     bool folded;                         /* labels that folded lines can hold */
     bool kinds;                          /* TREE: frames of different annotation stay apart */
+    enum fm_pair pair;
     bool raw;                            /* ROWS: sums nothing, so units may differ, and adds no
                                           * frames that were not asked for */
     const char *needs;                   /* labels that are imported only when asked; or NULL */
@@ -63,5 +69,12 @@ enum fm_status fm_export_run(struct fm_ctx *ctx, const struct fm_selection *sel,
                              const struct fm_exporter *exporter,
                              const struct fm_export_options *options,
                              const struct fm_sink *sink, struct fm_error *err);
+/* The same of a new profile against a base, which is scaled as options->normalize says, or `scale`
+ * when that is NULL. FM_CONFIG: units that differ, or an exporter of one profile. */
+enum fm_status fm_export_run_diff(struct fm_ctx *ctx, const struct fm_selection *sel,
+                                  const struct fm_selection *base, const char *scale,
+                                  const struct fm_exporter *exporter,
+                                  const struct fm_export_options *options,
+                                  const struct fm_sink *sink, struct fm_error *err);
 
 #endif

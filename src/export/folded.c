@@ -1,5 +1,6 @@
 /*
- * folded.c - folded stacks, one line a stack: "root;caller;leaf COUNT".
+ * folded.c - folded stacks, one line a stack: "root;caller;leaf COUNT", or of two profiles "...
+ * BASE NEW".
  *
  * The syntax is that of FlameGraph's stackcollapse scripts. Lines stand in byte order of their
  * stacks, each stack once, so that two outputs can be compared with diff. What a line cannot hold
@@ -60,7 +61,9 @@ static bool only_spans(const struct fm_selection *sel)
 static bool has_line(const struct folder *f, uint32_t node)
 {
     const struct fm_call_node *row = &f->tree->node[node];
-    return row->self > 0 || (row->self_samples > 0 && !f->spans);
+    const struct fm_call_base *base = f->tree->base != NULL ? &f->tree->base[node] : NULL;
+    return row->self > 0 || (row->self_samples > 0 && !f->spans) ||
+           (base != NULL && (base->self > 0 || (base->self_samples > 0 && !f->spans)));
 }
 
 /* Whether a line of `next` comes before the subtree of `node`, its elder brother. */
@@ -141,6 +144,15 @@ static size_t false_count(const char *s, size_t n)
     return i < n && i > 0 && (s[i - 1] == ' ' || s[i - 1] == '\t') ? i - 1 : SIZE_MAX;
 }
 
+/* The scaled weight of a base, cut to a whole number. */
+static fm_u128 scaled(const struct fm_scaling *by, fm_u128 v)
+{
+    fm_u128 product;
+    if (!__builtin_mul_overflow(v, by->up, &product))
+        return product / by->down;
+    return (fm_u128)((double)v * by->by);
+}
+
 static void write_line(struct folder *f, uint32_t node, size_t n)
 {
     size_t at = false_count(f->path, n), from = 0;
@@ -154,6 +166,10 @@ static void write_line(struct folder *f, uint32_t node, size_t n)
         from = at + 1;
     }
     fm_out_bytes(f->out, f->path + from, n - from);
+    if (f->tree->base != NULL) {
+        fm_out_char(f->out, ' ');
+        fm_out_u128(f->out, scaled(&f->tree->scaling, f->tree->base[node].self));
+    }
     fm_out_char(f->out, ' ');
     fm_out_u128(f->out, f->tree->node[node].self);
     fm_out_char(f->out, '\n');
@@ -202,5 +218,6 @@ const struct fm_exporter fm_exporter_folded = {
     .extension = ".folded,.collapsed",
     .shape = FM_SHAPE_TREE,
     .folded = true,
+    .pair = FM_PAIR_ASKED,
     .write = write_folded,
 };

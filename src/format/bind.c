@@ -108,6 +108,8 @@ uint32_t fm_binding_event(struct fm_binding *b, const struct fm_bound_rule *r, c
     row->append = fm_builder_str(b->builder, append, strlen(append));
     row->default_rank = fm_default_rank(m, text, metric, &as);
     row->default_as = as ? fm_builder_str(b->builder, as, strlen(as)) : 0;
+    if (rule->base_of)
+        row->base_of = fm_builder_str(b->builder, rule->base_of, strlen(rule->base_of));
     row->value_is_f64 |= r->value_is_f64;
     if (row->period == 0)
         row->period = r->period;
@@ -522,7 +524,9 @@ static void ask(struct binder *w, const struct fm_bound_rule *r)
     if (name == NULL)
         w->oom = true;
     else
-        w->class->asked = fm_rule_asked(b, name, r->metric != NULL ? r->metric : name);
+        w->class->asked = fm_rule_asked(b, name, r->metric != NULL ? r->metric : name) ||
+                          (r->rule->base_of && fm_rule_asked(b, r->rule->base_of,
+                                                             r->rule->base_of));
 }
 
 static void bind_rule(struct binder *w, struct fm_bound_rule *r)

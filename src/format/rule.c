@@ -16,7 +16,7 @@ static const char *const keys[] = {
     "match", "when", "skip", "event", "metric", "kind", "unit", "weight", "count", "period",
     "time", "dur", "stack", "thread", "cpu", "name", "category", "comm", "value", "labels",
     "links", "keep",
-    "each", "view"};
+    "each", "view", "base_of"};
 
 static const char *const slot_keys[FM_SLOTS] = {
     [FM_SLOT_TIME] = "time",     [FM_SLOT_DUR] = "dur",       [FM_SLOT_WEIGHT] = "weight",
@@ -428,6 +428,7 @@ static bool parse_event(struct fm_rules_parser *p, const struct fm_yaml_node *no
     const struct fm_yaml_node *event = fm_yaml_get(node, "event");
     const struct fm_yaml_node *kind = fm_yaml_get(node, "kind");
     const struct fm_yaml_node *unit = fm_yaml_get(node, "unit");
+    const struct fm_yaml_node *base = fm_yaml_get(node, "base_of");
     bool ok = true;
     if (!event || fm_yaml_is_null(event)) {
         fm_yaml_error(fm_yaml_as(p->log, FM_YAML_MISSING), node,
@@ -441,6 +442,10 @@ static bool parse_event(struct fm_rules_parser *p, const struct fm_yaml_node *no
         rule->kind = (enum fm_kind)k;
     if (unit && !fm_yaml_is_null(unit))
         ok &= fm_rules_template(p, unit, &rule->unit);
+    if (base) {
+        rule->base_of = fm_rules_text(p, base, "base_of");
+        ok &= rule->base_of != NULL;
+    }
     return ok && k >= 0;
 }
 

@@ -82,6 +82,7 @@ struct fm_rule {
     size_t eachs;
     bool each_zero;                /* zeros too */
     const char *prepend, *append;  /* comma-joined, NULL: the mapping's */
+    const char *base_of;           /* the event that this one is the base of, or NULL */
 };
 
 struct fm_dict_entry {

@@ -25,28 +25,12 @@
 #define MANY 12u
 #define DENSE 8u
 #define AHEAD 12u
-#define BIG ((size_t)2 << 20)
 
 /* A growing array in mapped memory once it is large: first touch costs less there. */
 struct big {
     void *p;
     size_t cap;   /* bytes */
 };
-
-static void *big_alloc(struct fm_mem *mem, size_t n)
-{
-    return n >= BIG ? fm_mem_map(mem, n) : fm_mem_alloc(mem, n);
-}
-
-static void big_free(struct fm_mem *mem, void *p, size_t n)
-{
-    if (p == NULL)
-        return;
-    if (n >= BIG)
-        fm_mem_unmap(mem, p, n);
-    else
-        fm_mem_free(mem, p, n);
-}
 
 static bool big_grow(struct fm_mem *mem, struct big *b, size_t used, size_t need)
 {
@@ -58,12 +42,12 @@ static bool big_grow(struct fm_mem *mem, struct big *b, size_t used, size_t need
         if (!fm_mul_size(cap, 2, &cap))
             return false;
     }
-    p = big_alloc(mem, cap);
+    p = fm_mem_big_alloc(mem, cap);
     if (p == NULL)
         return false;
     if (used > 0)
         memcpy(p, b->p, used);
-    big_free(mem, b->p, b->cap);
+    fm_mem_big_free(mem, b->p, b->cap);
     b->p = p;
     b->cap = cap;
     return true;
@@ -162,7 +146,7 @@ static uint32_t find_group(struct maker *m, const fm_str *text)
 static bool make_dense(struct maker *m, struct group *g)
 {
     uint32_t c;
-    g->dense = big_alloc(m->mem, m->stacks * sizeof *g->dense);
+    g->dense = fm_mem_big_alloc(m->mem, m->stacks * sizeof *g->dense);
     if (g->dense == NULL)
         return false;
     memset(g->dense, 0, m->stacks * sizeof *g->dense);
@@ -420,8 +404,8 @@ static bool merge(struct maker *m)
 {
     uint32_t g;
     size_t bytes = m->nodes * sizeof *m->merged;
-    m->merged = big_alloc(m->mem, bytes);
-    m->stamp = big_alloc(m->mem, bytes);
+    m->merged = fm_mem_big_alloc(m->mem, bytes);
+    m->stamp = fm_mem_big_alloc(m->mem, bytes);
     if (m->merged == NULL || m->stamp == NULL)
         return false;
     memset(m->stamp, 0, bytes);
@@ -465,7 +449,7 @@ static bool rank_labels(struct maker *m, uint32_t *rank)
         }
     }
     n = used;
-    text = big_alloc(m->mem, used * sizeof *text);
+    text = fm_mem_big_alloc(m->mem, used * sizeof *text);
     if (text == NULL)
         return false;
     used = 0;
@@ -480,7 +464,7 @@ static bool rank_labels(struct maker *m, uint32_t *rank)
     qsort(text, used, sizeof *text, by_bytes);
     for (i = 0; i < used; i++)
         rank[text[i].id] = (uint32_t)i;
-    big_free(m->mem, text, used * sizeof *text);
+    fm_mem_big_free(m->mem, text, used * sizeof *text);
     return true;
 }
 
@@ -516,7 +500,7 @@ static bool sort_children(struct maker *m, uint32_t parent, const uint32_t *rank
 static bool sort_kids(struct maker *m)
 {
     size_t strings = fm_store_strings(m->sel->store), i;
-    uint32_t *rank = big_alloc(m->mem, strings * sizeof *rank);
+    uint32_t *rank = fm_mem_big_alloc(m->mem, strings * sizeof *rank);
     bool ok = false;
     if (rank == NULL)
         return false;
@@ -529,7 +513,7 @@ static bool sort_kids(struct maker *m)
     }
     ok = true;
 out:
-    big_free(m->mem, rank, strings * sizeof *rank);
+    fm_mem_big_free(m->mem, rank, strings * sizeof *rank);
     return ok;
 }
 
@@ -538,7 +522,7 @@ static bool number(struct maker *m, struct fm_calltree *tree)
 {
     uint32_t at = 0, parent = FM_NONE;
     size_t n = 0;
-    tree->node = big_alloc(m->mem, m->kids * sizeof *tree->node);
+    tree->node = fm_mem_big_alloc(m->mem, m->kids * sizeof *tree->node);
     if (tree->node == NULL)
         return false;
     tree->cap = tree->nodes = m->kids;
@@ -638,18 +622,18 @@ static void maker_release(struct maker *m)
 {
     size_t bytes = m->nodes * sizeof *m->merged, g;
     for (g = 0; g < m->groups; g++)
-        big_free(m->mem, GROUP(m)[g].dense, m->stacks * sizeof(uint32_t));
+        fm_mem_big_free(m->mem, GROUP(m)[g].dense, m->stacks * sizeof(uint32_t));
     fm_pseudo_labels_release(&m->pseudo);
     fm_scan_release(&m->scan);
-    big_free(m->mem, m->cell.p, m->cell.cap);
-    big_free(m->mem, m->sum.p, m->sum.cap);
-    big_free(m->mem, m->group.p, m->group.cap);
-    big_free(m->mem, m->text.p, m->text.cap);
-    big_free(m->mem, m->kid.p, m->kid.cap);
-    big_free(m->mem, m->path.p, m->path.cap);
-    big_free(m->mem, m->list.p, m->list.cap);
-    big_free(m->mem, m->merged, bytes);
-    big_free(m->mem, m->stamp, bytes);
+    fm_mem_big_free(m->mem, m->cell.p, m->cell.cap);
+    fm_mem_big_free(m->mem, m->sum.p, m->sum.cap);
+    fm_mem_big_free(m->mem, m->group.p, m->group.cap);
+    fm_mem_big_free(m->mem, m->text.p, m->text.cap);
+    fm_mem_big_free(m->mem, m->kid.p, m->kid.cap);
+    fm_mem_big_free(m->mem, m->path.p, m->path.cap);
+    fm_mem_big_free(m->mem, m->list.p, m->list.cap);
+    fm_mem_big_free(m->mem, m->merged, bytes);
+    fm_mem_big_free(m->mem, m->stamp, bytes);
     fm_map_release(&m->cell_of);
     fm_map_release(&m->group_of);
     fm_map_release(&m->child);
@@ -687,7 +671,9 @@ enum fm_status fm_calltree_make(struct fm_calltree *tree, const struct fm_select
 
 void fm_calltree_release(struct fm_calltree *tree)
 {
-    big_free(tree->mem, tree->node, tree->cap * sizeof *tree->node);
+    fm_mem_big_free(tree->mem, tree->node, tree->cap * sizeof *tree->node);
+    fm_mem_big_free(tree->mem, tree->base, tree->cap * sizeof *tree->base);
     tree->node = NULL;
+    tree->base = NULL;
     tree->nodes = tree->cap = 0;
 }

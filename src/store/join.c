@@ -124,6 +124,7 @@ static void join_events(struct fm_builder *b, const struct fm_builder *sub, stru
         CARRY(to, e, base, period);
         CARRY(to, e, base, value_is_f64);
         CARRY(to, e, base, default_rank);
+        CARRY_ID(to, e, base, base_of, m->str);
         CARRY_ID(to, e, base, default_as, m->str);
         CARRY_ID(to, e, base, prepend, m->str);
         CARRY_ID(to, e, base, append, m->str);

@@ -247,6 +247,36 @@ fm_str fm_name_folded(struct fm_store *store, fm_str id)
     return intern(store, &out);
 }
 
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/* Each 0x1f becomes 0x..., as by difffolded.pl -s. */
+static fm_str without_addresses(struct fm_store *store, fm_str id)
+{
+    size_t n, i = 0;
+    const char *s = fm_store_str(store, id, &n);
+    struct fm_out out;
+    while (i + 2 < n && !(s[i] == '0' && s[i + 1] == 'x' && is_hex(s[i + 2])))
+        i++;
+    if (i + 2 >= n)
+        return id;
+    if (fm_out_init(&out, &fm_store_ctx(store)->mem, NULL) != FM_OK)
+        return FM_NONE;
+    fm_out_bytes(&out, s, i);
+    while (i < n) {
+        if (n - i < 3 || s[i] != '0' || s[i + 1] != 'x' || !is_hex(s[i + 2])) {
+            fm_out_char(&out, s[i++]);
+            continue;
+        }
+        fm_out_text(&out, "0x...");
+        for (i += 2; i < n && is_hex(s[i]); i++)
+            ;
+    }
+    return intern(store, &out);
+}
+
 /* What follows the name: descriptor, line, bytecode. */
 static void put_place(struct fm_out *out, struct fm_store *store, const struct fm_frame_row *frame,
                       const struct fm_names *names)
@@ -335,6 +365,8 @@ fm_str fm_name_frame_row(struct fm_store *store, const struct fm_frame_row *fram
                          const struct fm_names *names)
 {
     fm_str id = frame_text(store, frame, names);
+    if (id != FM_NONE && names->addresses)
+        id = without_addresses(store, id);
     return id != FM_NONE && names->folded ? fm_name_folded(store, id) : id;
 }
 
@@ -350,9 +382,10 @@ enum fm_status fm_names_parse(struct fm_names *names, const char *list, struct f
         const char *word;
         bool *flag;
     } flags[] = {
-        {"annotate", &names->annotate}, {"bci", &names->bci},   {"dot", &names->dot},
-        {"lines", &names->lines},       {"norm", &names->norm}, {"signatures", &names->signatures},
-        {"simple", &names->simple},
+        {"addresses", &names->addresses}, {"annotate", &names->annotate},
+        {"bci", &names->bci},             {"dot", &names->dot},
+        {"lines", &names->lines},         {"norm", &names->norm},
+        {"signatures", &names->signatures}, {"simple", &names->simple},
     };
     static const char *const style[] = {
         [FM_NAMES_FOLDMILL] = "foldmill", [FM_NAMES_FLAMEGRAPH] = "flamegraph",
@@ -374,7 +407,7 @@ enum fm_status fm_names_parse(struct fm_names *names, const char *list, struct f
         else
             return fm_error_set(err, FM_CONFIG,
                                 "no style of names '%.*s': foldmill, flamegraph, jfrconv, "
-                                "annotate, bci, dot, lines, norm, signatures, simple",
+                                "addresses, annotate, bci, dot, lines, norm, signatures, simple",
                                 (int)FM_MIN(n, (size_t)100), list);
         if (list[n] == '\0')
             return FM_OK;

@@ -19,6 +19,7 @@ struct fm_names {
     bool dot, simple, norm; /* Java: pkg.Cls.method, Cls.method, no numbers of a run */
     bool signatures;    /* Java: the descriptor behind the method */
     bool lines, bci;    /* ":LINE" and "@BYTECODE" where they are known and not 0 */
+    bool addresses;     /* numbers like 0x1f as 0x..., so that two runs can be compared */
     bool folded;        /* fm_name_folded() is applied */
 };
 /* Takes a list of words apart ("dot,norm,lines") and sets what they name. FM_CONFIG: an unknown

@@ -251,6 +251,11 @@ fm_str fm_pseudo_label(struct fm_pseudo_labels *labels, const struct fm_scan *sc
  * Call tree: the selection with stacks merged by label: what TREE exporters draw. Pseudo frames are
  * ordinary nodes. Children of a node are in byte order of their labels; nodes in DFS pre-order.
  */
+/* By what a base is multiplied to be compared: `by`, which is up / down where down is not 0. */
+struct fm_scaling {
+    double by;
+    fm_u128 up, down;
+};
 struct fm_call_node {
     uint32_t parent, end, depth;
     fm_str label;
@@ -259,8 +264,15 @@ struct fm_call_node {
     fm_u128 self, total;
     uint64_t self_samples, total_samples;
 };
+/* What a node weighs in the base of a differential, as recorded: not scaled. */
+struct fm_call_base {
+    fm_u128 self, total;
+    uint64_t self_samples, total_samples;
+};
 struct fm_calltree {
     struct fm_call_node *node; /* node 0 = root, label "" */
+    struct fm_call_base *base; /* by node; NULL: one profile and no differential */
+    struct fm_scaling scaling; /* of the base */
     size_t nodes, cap;
     uint32_t depth;            /* deepest node's */
     struct fm_mem *mem;
@@ -268,6 +280,20 @@ struct fm_calltree {
 enum fm_status fm_calltree_make(struct fm_calltree *tree, const struct fm_selection *sel,
                                 const struct fm_names *names, struct fm_error *err);
 void fm_calltree_release(struct fm_calltree *tree);
+
+/* Turns the tree of a new profile into the union of both, with what nodes weigh in the base: nodes
+ * of the base alone weigh nothing and have no frame. Labels become strings of `store`, the new
+ * profile's; those of the base are of `from`. On failure (FM_NOMEM) the tree is as before. */
+enum fm_status fm_calltree_against(struct fm_calltree *tree, struct fm_store *store,
+                                   const struct fm_calltree *base, const struct fm_store *from,
+                                   struct fm_error *err);
+
+/* By what a base is scaled: "total" and "samples" of both selections, "time" that their recordings
+ * cover, or "none"; by 1 when one of the two is 0. FM_CONFIG: another text, or units that
+ * differ. */
+enum fm_status fm_scaling_find(struct fm_scaling *scaling, const struct fm_selection *sel,
+                               const struct fm_selection *base, const char *how,
+                               struct fm_error *err);
 
 /* Labels of the selection's frames, by frame id: allocated from the context's memory, *frames
  * entries. FM_NONE for frames that no node uses. */

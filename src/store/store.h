@@ -81,6 +81,7 @@ struct fm_event {
     uint32_t source;        /* first source that has it */
     fm_str prepend, append; /* the mapping's view: "comm" … comma-joined, "" = none */
     int32_t default_rank;   /* place in the mapping's default_event list, -1 = not in it */
+    fm_str base_of;         /* the event that it is compared with as its base, 0 = none */
     fm_str default_as;      /* the metric or alias that stands in that list, 0 = a name */
     /* filled while rows are added: */
     uint64_t rows, samples, stacks;

@@ -67,6 +67,7 @@ static enum fm_status check_tables(const struct fm_store *s, struct fm_error *er
         const struct fm_event *e = &t->event[i];
         if (e->name >= strings || e->metric >= strings || e->unit >= strings ||
             e->prepend >= strings || e->append >= strings || e->default_as >= strings ||
+            e->base_of >= strings ||
             e->source >= t->sources || e->kind > FM_KIND_PART)
             return BROKEN(err, "store: event %zu has an id out of range", i);
     }

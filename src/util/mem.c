@@ -137,6 +137,19 @@ void fm_mem_unmap(struct fm_mem *mem, void *p, size_t n)
     give_back(mem, n == 0 ? 1 : n);
 }
 
+void *fm_mem_big_alloc(struct fm_mem *mem, size_t n)
+{
+    return n >= HUGE_PAGE ? fm_mem_map(mem, n) : fm_mem_alloc(mem, n);
+}
+
+void fm_mem_big_free(struct fm_mem *mem, void *p, size_t n)
+{
+    if (n >= HUGE_PAGE)
+        fm_mem_unmap(mem, p, n);
+    else
+        fm_mem_free(mem, p, n);
+}
+
 bool fm_grow(struct fm_mem *mem, void **p, size_t *cap, size_t need, size_t size)
 {
     size_t wanted, bytes;

@@ -36,6 +36,9 @@ void fm_mem_free(struct fm_mem *mem, void *p, size_t n);
 /* Large blocks (>= 2 MiB) that will be filled front to back: mapped with MADV_HUGEPAGE. */
 void *fm_mem_map(struct fm_mem *mem, size_t n) FM_MUST_USE;
 void fm_mem_unmap(struct fm_mem *mem, void *p, size_t n);
+/* Either of the two kinds, by the size. */
+void *fm_mem_big_alloc(struct fm_mem *mem, size_t n) FM_MUST_USE;
+void fm_mem_big_free(struct fm_mem *mem, void *p, size_t n);
 
 /*
  * Growing array: makes room for at least `need` elements of `size` bytes in *p (capacity *cap,
