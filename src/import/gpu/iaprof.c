@@ -172,7 +172,7 @@ static enum fm_status import_iaprof(struct fm_import *import, struct fm_error *e
     if (reader != NULL)
         fm_reader_close(reader);
     fm_binding_free(a.binding);
-    fm_mem_free(a.mem, a.cell, a.cell_cap * sizeof *a.cell);
+    fm_iaprof_cells_release(&a);
     fm_mem_free(a.mem, a.mark, a.mark_cap * sizeof *a.mark);
     fm_iaprof_names_release(&a);
     return status;

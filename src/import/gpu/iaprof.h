@@ -43,6 +43,13 @@ struct fm_iaprof_text {
     fm_frame insn;             /* as an instruction, FM_NONE: not yet */
 };
 
+/* Instructions of a site that was met often: those met last, by the low bits of their text. */
+#define FM_IAPROF_LEAVES 64u
+struct fm_iaprof_leaf {
+    uint32_t text;             /* 0: none */
+    fm_node node;
+};
+
 /* What the lines in force say about the stalls that follow; ids are those of the file. */
 struct fm_iaprof_state {
     uint64_t address;          /* of the kernel's first instruction, fast mode */
@@ -60,19 +67,39 @@ struct fm_iaprof_site {
     fm_node node;              /* CPU frames, "-", file, kernel */
     fm_thread thread;
     fm_str comm, kernel, file, shader; /* FM_NONE: not known */
+    uint32_t uses;             /* instructions looked up without leaves */
+    struct fm_iaprof_leaf *leaf; /* FM_IAPROF_LEAVES, or NULL */
 };
 
-struct fm_iaprof_cell {
-    uint64_t count, offset;
-    fm_node node;
-    fm_str insn, reason;
+/* Cells that wait, column by column: value[i] of each lane is of cell i. What is the same for a
+ * site is not written down for each of its cells. */
+enum {
+    FM_IAPROF_LANE_COUNT, FM_IAPROF_LANE_OFFSET, FM_IAPROF_LANE_NODE, FM_IAPROF_LANE_REASON,
+    FM_IAPROF_LANE_INSN, FM_IAPROF_LANES
+};
+struct fm_iaprof_run {
+    size_t end;                /* one past its last cell */
     uint32_t site;
 };
+struct fm_iaprof_cells {
+    uint64_t *lane[FM_IAPROF_LANES];
+    size_t n, cap, most;       /* most: cells that may wait */
+    struct fm_iaprof_run *run;
+    size_t runs, run_cap;
+};
 
-/* A metric, or the boundary of a frame of graphics (name FM_NONE). */
+/* A row of another class that waits: what a line said, and when the interval has ended its time. */
+enum fm_iaprof_mark_kind {
+    FM_IAPROF_MARK_METRIC, FM_IAPROF_MARK_FRAME, FM_IAPROF_MARK_INTERVAL, FM_IAPROF_MARKS
+};
 struct fm_iaprof_mark {
-    uint64_t value, offset;
-    fm_str name;
+    enum fm_iaprof_mark_kind kind;
+    bool timed;
+    fm_str name;               /* metric */
+    uint64_t value;            /* metric; interval: stalls */
+    uint64_t number;           /* of the interval */
+    int64_t start, end;
+    uint64_t offset;
 };
 
 struct fm_iaprof_interval {
@@ -80,13 +107,6 @@ struct fm_iaprof_interval {
     uint64_t number, stalls;
     int64_t start, end;        /* ns; the interval is (start, end] */
 };
-
-/* The instruction below a site's node that was met last in a slot. */
-struct fm_iaprof_leaf {
-    fm_node parent, node;
-    uint32_t text, generation;
-};
-#define FM_IAPROF_LEAVES 4096u
 
 struct fm_iaprof {
     struct fm_import *import;
@@ -112,7 +132,6 @@ struct fm_iaprof {
     fm_str unknown_insn, unknown_file, unknown_kernel, boundary;
     fm_module names;                   /* for frames without a name */
     uint64_t depth;                    /* limit of stacks */
-    struct fm_iaprof_leaf *leaf;       /* FM_IAPROF_LEAVES */
 
     struct fm_iaprof_state state;
     bool state_changed;
@@ -125,11 +144,10 @@ struct fm_iaprof {
     struct fm_iaprof_interval interval;
     bool had_time;
     int64_t last_time;                 /* of the interval before */
-    struct fm_iaprof_cell *cell;
-    size_t cells, cell_cap;
+    struct fm_iaprof_cells cells;
     struct fm_iaprof_mark *mark;
-    size_t marks, mark_cap;
-    int stall, interval_class, metric, frame; /* classes */
+    size_t marks, mark_cap, marks_before; /* before: of intervals that have ended */
+    int stall, other_class[FM_IAPROF_MARKS];
     struct fm_class_copy copy[2];      /* without and with times */
     bool copies[2];
     char other[8][32];                 /* tags that are not known */
@@ -140,6 +158,10 @@ static inline uint64_t fm_iaprof_at(const struct fm_iaprof *a, const char *p)
 {
     return a->window_offset + (uint64_t)(p - a->window);
 }
+
+/* iaprof_fast.c: an eustall line of fast mode at s, of bytes up to `end`, the last of which is LF.
+ * Returns what follows it; NULL: it is no such line, and nothing was taken of it. */
+const char *fm_iaprof_stall(struct fm_iaprof *a, const char *s, const char *end);
 
 /* iaprof_line.c: s[0 .. n) are whole lines. */
 void fm_iaprof_lines(struct fm_iaprof *a, const char *s, size_t n);
@@ -156,9 +178,9 @@ void fm_iaprof_classic_strings(struct fm_iaprof *a);
 uint32_t fm_iaprof_text_of(struct fm_iaprof *a, uint64_t id, uint64_t offset);
 /* The string of a text in the store; FM_NONE: not defined, or no memory. */
 fm_str fm_iaprof_str(struct fm_iaprof *a, uint32_t text);
-uint32_t fm_iaprof_site_of(struct fm_iaprof *a, uint64_t offset);
+uint32_t fm_iaprof_site_make(struct fm_iaprof *a, uint64_t offset);
 /* The node of an instruction of a site. */
-fm_node fm_iaprof_leaf_of(struct fm_iaprof *a, uint32_t site, uint32_t text);
+fm_node fm_iaprof_leaf_make(struct fm_iaprof *a, uint32_t site, uint32_t text);
 
 /* iaprof_row.c */
 enum fm_status fm_iaprof_declare(struct fm_iaprof *a, struct fm_error *err);
@@ -167,10 +189,63 @@ void fm_iaprof_interval(struct fm_iaprof *a, uint64_t number, bool timed, int64_
                         uint64_t offset);
 /* The line of an interval was broken: times are not known until the next one. */
 void fm_iaprof_no_interval(struct fm_iaprof *a);
-/* Room for ten more cells. */
+/* Makes room for ten more cells where there is none. */
 bool fm_iaprof_room(struct fm_iaprof *a);
-void fm_iaprof_mark(struct fm_iaprof *a, fm_str name, uint64_t value, uint64_t offset);
+void fm_iaprof_cells_release(struct fm_iaprof *a);
+void fm_iaprof_mark(struct fm_iaprof *a, enum fm_iaprof_mark_kind kind, fm_str name,
+                    uint64_t value, uint64_t offset);
 /* Everything that still waits. */
 void fm_iaprof_finish(struct fm_iaprof *a);
+
+/* --------------------------------------------------------------- in a row */
+
+/* Site of the state in force. */
+static inline uint32_t fm_iaprof_site_of(struct fm_iaprof *a, uint64_t offset)
+{
+    return FM_LIKELY(!a->state_changed) ? a->here : fm_iaprof_site_make(a, offset);
+}
+
+static inline fm_node fm_iaprof_leaf_of(struct fm_iaprof *a, uint32_t site, uint32_t text)
+{
+    const struct fm_iaprof_leaf *leaf = a->site[site].leaf;
+    if (FM_LIKELY(leaf != NULL && text != 0 && leaf[text % FM_IAPROF_LEAVES].text == text))
+        return leaf[text % FM_IAPROF_LEAVES].node;
+    return fm_iaprof_leaf_make(a, site, text);
+}
+
+/* Begins the cells of a line: false, no memory. */
+static inline bool fm_iaprof_begin(struct fm_iaprof *a, uint64_t insn, uint64_t at, uint64_t *node,
+                                   uint64_t *name)
+{
+    uint32_t site = fm_iaprof_site_of(a, at), text;
+    struct fm_iaprof_cells *c = &a->cells;
+    text = FM_LIKELY(insn < a->nears && a->near[insn] != 0) ? a->near[insn]
+                                                            : fm_iaprof_text_of(a, insn, at);
+    if (FM_UNLIKELY(a->oom || ((c->n + 10 > c->most || c->n + 10 > c->cap) && !fm_iaprof_room(a))))
+        return false;
+    *node = fm_iaprof_leaf_of(a, site, text);
+    *name = a->text[text].str;
+    if (c->runs == 0 || c->run[c->runs - 1].site != site)
+        c->run[c->runs++].site = site;
+    return true;
+}
+
+static inline void fm_iaprof_cell(struct fm_iaprof *a, uint64_t count, uint64_t offset,
+                                  uint64_t node, uint64_t name, fm_str reason)
+{
+    struct fm_iaprof_cells *c = &a->cells;
+    size_t n = c->n++;
+    c->lane[FM_IAPROF_LANE_COUNT][n] = count;
+    c->lane[FM_IAPROF_LANE_OFFSET][n] = offset;
+    c->lane[FM_IAPROF_LANE_NODE][n] = node;
+    c->lane[FM_IAPROF_LANE_REASON][n] = reason;
+    c->lane[FM_IAPROF_LANE_INSN][n] = name;
+}
+
+/* Ends them. */
+static inline void fm_iaprof_end(struct fm_iaprof *a)
+{
+    a->cells.run[a->cells.runs - 1].end = a->cells.n;
+}
 
 #endif

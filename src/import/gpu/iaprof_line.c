@@ -7,80 +7,24 @@
  *     generation 3 e 25 9 1b8 250                               whole stack, reason, offset, count
  *
  * Nothing in a file says which layout it has: each line does, by its tag, the number of its fields
- * and where its "0x" stands. Every line here ends in LF, which no number holds: digits are read
- * without a look at the end of the buffer. Nearly all lines are eustall lines of fast mode, whose
- * counts are mostly 0: they are read without seeking their end first, four zeros at a time.
+ * and where its "0x" stands. Every line here ends in LF, see iaprof_number.h. Nearly all lines are
+ * eustall lines of fast mode: iaprof_fast.c reads those.
  *
  * A line is taken as a whole or not at all.
  */
-#include "import/gpu/iaprof.h"
+#include "import/gpu/iaprof_number.h"
 
 #include "util/cursor.h"
 #include "util/text.h"
 
-#define REASONS 10u
-
 /* ---------------------------------------------------------------- numbers */
-
-/* Digits at *s; *s moves behind them. */
-static inline bool decimal(const char **s, uint64_t *out)
-{
-    const char *p = *s;
-    uint64_t v = 0;
-    unsigned d;
-    while ((d = (unsigned)(unsigned char)*p - '0') <= 9) {
-        v = v * 10 + d;
-        p++;
-    }
-    if (FM_UNLIKELY(p - *s > 19) && !fm_text_u64(*s, (size_t)(p - *s), &v))
-        return false;
-    if (p == *s)
-        return false;
-    *out = v;
-    *s = p;
-    return true;
-}
-
-static inline bool hexadecimal(const char **s, uint64_t *out)
-{
-    const char *p = *s;
-    uint64_t v = 0;
-    for (;; p++) {
-        unsigned c = (unsigned char)*p, d = c - '0';
-        if (d > 9) {
-            d = (c | 0x20u) - 'a';
-            if (d > 5)
-                break;
-            d += 10;
-        }
-        v = v << 4 | d;
-    }
-    if (p == *s || (FM_UNLIKELY(p - *s > 16) && !fm_text_hex(*s, (size_t)(p - *s), &v)))
-        return false;
-    *out = v;
-    *s = p;
-    return true;
-}
-
-static inline bool prefixed(const char **s, uint64_t *out)
-{
-    if ((*s)[0] != '0' || (*s)[1] != 'x')
-        return false;
-    *s += 2;
-    return hexadecimal(s, out);
-}
-
-static inline bool tab(const char **s)
-{
-    return *(*s)++ == '\t';
-}
 
 /* Seconds with up to nine decimals. */
 static bool seconds(const char *s, const char *end, int64_t *ns)
 {
     uint64_t whole, part = 0;
     unsigned digits = 0;
-    if (!decimal(&s, &whole) || whole > INT64_MAX / 1000000000 - 1)
+    if (!fm_iaprof_decimal(&s, &whole) || whole > INT64_MAX / 1000000000 - 1)
         return false;
     if (*s == '.') {
         for (s++; *s >= '0' && *s <= '9'; s++) {
@@ -101,92 +45,26 @@ static bool seconds(const char *s, const char *end, int64_t *ns)
 static bool decimals(const char *s, const char *end, uint64_t *out, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if ((i > 0 && !tab(&s)) || !decimal(&s, &out[i]))
+        if ((i > 0 && !fm_iaprof_tab(&s)) || !fm_iaprof_decimal(&s, &out[i]))
             return false;
     return s == end;
 }
 
 /* ----------------------------------------------------------------- stalls */
 
-static void add_cell(struct fm_iaprof *a, const struct fm_iaprof_cell *c, uint64_t count,
-                     fm_str reason)
-{
-    struct fm_iaprof_cell *to = &a->cell[a->cells++];
-    *to = *c;
-    to->count = count;
-    to->reason = reason;
-}
-
-static bool start_cell(struct fm_iaprof *a, struct fm_iaprof_cell *c, uint64_t insn, uint64_t at)
-{
-    uint32_t text;
-    c->site = fm_iaprof_site_of(a, at);
-    text = fm_iaprof_text_of(a, insn, at);
-    if (a->oom || !fm_iaprof_room(a))
-        return false;
-    c->node = fm_iaprof_leaf_of(a, c->site, text);
-    c->insn = a->text[text].str;
-    return true;
-}
-
-/* "0\t0\t0\t0\t" */
-#define FOUR_ZEROS 0x0930093009300930u
-
-/* Fields of a fast eustall line; returns what follows its end, NULL: it is no such line. */
-static const char *fast_stall(struct fm_iaprof *a, const char *line, const char *s, size_t left)
-{
-    uint64_t count[REASONS], insn;
-    struct fm_iaprof_cell cell;
-    unsigned i = 0, some = 0;
-    const char *end = s + left;
-    if (!prefixed(&s, &cell.offset) || !tab(&s) || !decimal(&s, &insn))
-        return NULL;
-    while (i < REASONS) {
-        if (i + 4 < REASONS && end - s > 9 &&
-            fm_load_u64((const unsigned char *)s + 1) == FOUR_ZEROS && s[0] == '\t') {
-            s += 8;
-            i += 4;
-            continue;
-        }
-        if (!tab(&s))
-            return NULL;
-        if (s[0] == '0' && s[1] == '\t') {
-            s++;
-            i++;
-            continue;
-        }
-        if (!decimal(&s, &count[i]))
-            return NULL;
-        some |= (count[i] != 0 ? 1u : 0u) << i;
-        i++;
-    }
-    if (*s == '\r')
-        s++;
-    if (*s != '\n')
-        return NULL;
-    a->lines[FM_IAPROF_EUSTALL_LINE]++;
-    a->layouts |= FM_IAPROF_FAST;
-    if (FM_UNLIKELY(!a->state.known))
-        fm_builder_diag(a->builder, FM_DIAG_IAPROF_KERNEL, fm_iaprof_at(a, line), 1);
-    if (some != 0 && start_cell(a, &cell, insn, fm_iaprof_at(a, line)))
-        for (; some != 0; some &= some - 1) {
-            unsigned k = (unsigned)__builtin_ctz(some);
-            add_cell(a, &cell, count[k], a->reason[k]);
-        }
-    return s + 1;
-}
-
 /* A stall of the classic layouts: one reason, by id. */
 static void classic_stall(struct fm_iaprof *a, uint64_t insn, uint64_t reason, uint64_t offset,
                           uint64_t count, uint64_t at)
 {
-    struct fm_iaprof_cell cell = {.offset = offset};
+    uint64_t node, insn_name;
     fm_str name;
     if (count == 0)
         return;
     name = fm_iaprof_str(a, fm_iaprof_text_of(a, reason, at));
-    if (start_cell(a, &cell, insn, at))
-        add_cell(a, &cell, count, name);
+    if (!fm_iaprof_begin(a, insn, at, &node, &insn_name))
+        return;
+    fm_iaprof_cell(a, count, offset, node, insn_name, name);
+    fm_iaprof_end(a);
 }
 
 /* A line that only classic layouts have: what they all begin with is known. */
@@ -213,9 +91,9 @@ static bool add_eustall(struct fm_iaprof *a, const char *s, const char *end, uin
 {
     uint64_t f[10], offset, count;
     for (size_t i = 0; i < FM_COUNT(f); i++)
-        if (!decimal(&s, &f[i]) || !tab(&s))
+        if (!fm_iaprof_decimal(&s, &f[i]) || !fm_iaprof_tab(&s))
             return false;
-    if (!prefixed(&s, &offset) || !tab(&s) || !decimal(&s, &count) || s != end)
+    if (!fm_iaprof_prefixed(&s, &offset) || !fm_iaprof_tab(&s) || !fm_iaprof_decimal(&s, &count) || s != end)
         return false;
     a->layouts |= FM_IAPROF_GEN1;
     set_state(a, &a->state.comm, f[0]);
@@ -236,10 +114,10 @@ static bool add_e(struct fm_iaprof *a, const char *s, const char *end, uint64_t 
     size_t tabs = 0;
     for (q = s; q < end; q++)
         tabs += *q == '\t';
-    if (tabs == 3 && (!decimal(&p, &reason) || !tab(&p)))
+    if (tabs == 3 && (!fm_iaprof_decimal(&p, &reason) || !fm_iaprof_tab(&p)))
         return false;
-    if ((tabs != 2 && tabs != 3) || !decimal(&p, &reason) || !tab(&p) ||
-        !hexadecimal(&p, &offset) || !tab(&p) || !decimal(&p, &count) || p != end)
+    if ((tabs != 2 && tabs != 3) || !fm_iaprof_decimal(&p, &reason) || !fm_iaprof_tab(&p) ||
+        !fm_iaprof_hexadecimal(&p, &offset) || !fm_iaprof_tab(&p) || !fm_iaprof_decimal(&p, &count) || p != end)
         return false;
     classic(a);
     a->layouts |= tabs == 3 ? FM_IAPROF_GEN3 : FM_IAPROF_GEN2;
@@ -252,7 +130,7 @@ static bool add_e(struct fm_iaprof *a, const char *s, const char *end, uint64_t 
 static bool add_string(struct fm_iaprof *a, const char *s, const char *end, uint64_t at)
 {
     uint64_t id;
-    if (!decimal(&s, &id) || !tab(&s) || id == 0 || end - s > UINT32_MAX)
+    if (!fm_iaprof_decimal(&s, &id) || !fm_iaprof_tab(&s) || id == 0 || end - s > UINT32_MAX)
         return false;
     fm_iaprof_define(a, id, s, (size_t)(end - s), at);
     return true;
@@ -264,7 +142,7 @@ static bool add_interval(struct fm_iaprof *a, const char *s, const char *end, ui
     int64_t time;
     a->state = (struct fm_iaprof_state){.known = false};
     a->state_changed = true;
-    if (!decimal(&s, &number) || !tab(&s) || !seconds(s, end, &time)) {
+    if (!fm_iaprof_decimal(&s, &number) || !fm_iaprof_tab(&s) || !seconds(s, end, &time)) {
         fm_iaprof_no_interval(a);
         return false;
     }
@@ -279,7 +157,7 @@ static bool add_start(struct fm_iaprof *a, const char *s, const char *end, uint6
     uint64_t number;
     int64_t time = 0;
     bool timed;
-    if (!decimal(&s, &number) || (s != end && (!tab(&s) || !seconds(s, end, &time)))) {
+    if (!fm_iaprof_decimal(&s, &number) || (s != end && (!fm_iaprof_tab(&s) || !seconds(s, end, &time)))) {
         fm_iaprof_no_interval(a);
         return false;
     }
@@ -305,7 +183,7 @@ static bool add_kernel(struct fm_iaprof *a, const char *s, const char *end, uint
     struct fm_iaprof_state state = {.known = true, .fast = true};
     uint64_t id[5];
     (void)at;
-    if (!prefixed(&s, &state.address) || !tab(&s) || !decimals(s, end, id, FM_COUNT(id))) {
+    if (!fm_iaprof_prefixed(&s, &state.address) || !fm_iaprof_tab(&s) || !decimals(s, end, id, FM_COUNT(id))) {
         a->state = (struct fm_iaprof_state){.known = false};
         a->state_changed = true;
         return false;
@@ -332,7 +210,7 @@ static bool add_metric(struct fm_iaprof *a, const char *s, const char *end, uint
     s++;
     if (!decimals(s, end, &value, 1))
         return false;
-    fm_iaprof_mark(a, fm_builder_str(a->builder, name, n), value, at);
+    fm_iaprof_mark(a, FM_IAPROF_MARK_METRIC, fm_builder_str(a->builder, name, n), value, at);
     return true;
 }
 
@@ -340,7 +218,7 @@ static bool add_frame(struct fm_iaprof *a, const char *s, const char *end, uint6
 {
     if (s != end)
         return false;
-    fm_iaprof_mark(a, FM_NONE, 0, at);
+    fm_iaprof_mark(a, FM_IAPROF_MARK_FRAME, FM_NONE, 0, at);
     return true;
 }
 
@@ -514,7 +392,7 @@ void fm_iaprof_lines(struct fm_iaprof *a, const char *s, size_t n)
     while (s < end && !a->oom) {
         const char *next = NULL, *stop;
         if (end - s > 9 && memcmp(s, "eustall\t", 8) == 0)
-            next = fast_stall(a, s, s + 8, (size_t)(end - s) - 8);
+            next = fm_iaprof_stall(a, s, end);
         if (next == NULL) {
             stop = memchr(s, '\n', (size_t)(end - s));
             add_line(a, s, stop);

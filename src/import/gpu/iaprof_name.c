@@ -10,7 +10,7 @@
  *     site   comm, pid | user frames, kernel frames _[k] | - | file _[G] | kernel _[G]
  *     leaf   + instruction _[g]
  *
- * An id that is defined again, or only after it was used, makes a new generation: sites and leaves
+ * An id that is defined again, or only after it was used, makes a new generation: sites
  * of an older one are made anew when they are met. Stacks: frames root first, parted by ';'; one
  * empty frame at the end is the classic layouts' way to end each frame with ';'.
  */
@@ -56,13 +56,11 @@ bool fm_iaprof_names_init(struct fm_iaprof *a)
     a->unknown_file = intern(a, "[unknown file]");
     a->unknown_kernel = intern(a, "[unknown kernel]");
     a->boundary = intern(a, "-");
-    a->leaf = fm_mem_zalloc(a->mem, FM_IAPROF_LEAVES * sizeof *a->leaf);
-    return a->leaf != NULL && add_text(a, NULL, 0);
+    return add_text(a, NULL, 0);
 }
 
 void fm_iaprof_names_release(struct fm_iaprof *a)
 {
-    fm_mem_free(a->mem, a->leaf, FM_IAPROF_LEAVES * sizeof *a->leaf);
     fm_mem_free(a->mem, a->text, a->text_cap * sizeof *a->text);
     fm_mem_free(a->mem, a->near, a->near_cap * sizeof *a->near);
     fm_mem_free(a->mem, a->site, a->site_cap * sizeof *a->site);
@@ -315,8 +313,11 @@ static void make_site(struct fm_iaprof *a, uint32_t at, uint64_t offset)
 {
     const struct fm_iaprof_state s = a->state;
     struct fm_iaprof_site site = {.state = s, .generation = a->generation,
-                                  .next = a->site[at].next, .comm = FM_NONE, .file = FM_NONE};
+                                  .next = a->site[at].next, .comm = FM_NONE, .file = FM_NONE,
+                                  .uses = a->site[at].uses, .leaf = a->site[at].leaf};
     fm_node node = FM_NODE_ROOT;
+    if (site.leaf != NULL)
+        memset(site.leaf, 0, FM_IAPROF_LEAVES * sizeof *site.leaf);
     if (s.known) {
         site.comm = fm_iaprof_str(a, fm_iaprof_text_of(a, s.comm, offset));
         site.file = fm_iaprof_str(a, fm_iaprof_text_of(a, s.file, offset));
@@ -338,13 +339,12 @@ static void make_site(struct fm_iaprof *a, uint32_t at, uint64_t offset)
     a->site[at] = site;
 }
 
-uint32_t fm_iaprof_site_of(struct fm_iaprof *a, uint64_t offset)
+uint32_t fm_iaprof_site_make(struct fm_iaprof *a, uint64_t offset)
 {
     uint64_t *first;
     uint32_t at;
     bool fresh;
-    if (FM_LIKELY(!a->state_changed))
-        return a->here;
+    fm_assert(a->state_changed);
     first = fm_map_put(&a->site_map, state_hash(&a->state), &fresh);
     if (first == NULL || !fm_grow(a->mem, (void **)&a->site, &a->site_cap, a->sites + 1,
                                   sizeof *a->site)) {
@@ -356,7 +356,7 @@ uint32_t fm_iaprof_site_of(struct fm_iaprof *a, uint64_t offset)
         ;
     if (at == UINT32_MAX) {
         at = (uint32_t)a->sites++;
-        a->site[at].next = fresh ? UINT32_MAX : (uint32_t)*first;
+        a->site[at] = (struct fm_iaprof_site){.next = fresh ? UINT32_MAX : (uint32_t)*first};
         *first = at;
         make_site(a, at, offset);
     } else if (a->site[at].generation != a->generation) {
@@ -364,23 +364,30 @@ uint32_t fm_iaprof_site_of(struct fm_iaprof *a, uint64_t offset)
     }
     a->here = at;
     a->state_changed = false;
+    for (size_t i = 0; a->site[at].leaf != NULL && i < FM_IAPROF_LEAVES; i += 8)
+        __builtin_prefetch(&a->site[at].leaf[i]);
     return at;
 }
 
-fm_node fm_iaprof_leaf_of(struct fm_iaprof *a, uint32_t site, uint32_t text)
+/* Sites that are met once or twice have no table: one would be larger than what is read. */
+#define LEAVES_FROM 16u
+
+fm_node fm_iaprof_leaf_make(struct fm_iaprof *a, uint32_t site, uint32_t text)
 {
-    fm_node parent = a->site[site].node;
-    uint64_t hash = ((uint64_t)parent * 0x9e3779b1u) ^ ((uint64_t)text * 0x85ebca6bu);
-    struct fm_iaprof_leaf *leaf = &a->leaf[(hash >> 12) % FM_IAPROF_LEAVES];
+    struct fm_iaprof_site *s = &a->site[site];
     struct fm_iaprof_text *t = &a->text[text];
-    if (leaf->parent == parent && leaf->text == text && leaf->generation == a->generation)
-        return leaf->node;
+    fm_node node;
     if (t->insn == FM_NONE) {
         fm_str name = fm_iaprof_str(a, text);
         t->insn = frame_of(a, name != FM_NONE ? name : a->unknown_insn, FM_FRAME_GPU_INSTRUCTION,
                            0);
     }
-    *leaf = (struct fm_iaprof_leaf){parent, fm_builder_node(a->builder, parent, t->insn), text,
-                                    a->generation};
-    return leaf->node;
+    node = fm_builder_node(a->builder, s->node, t->insn);
+    if (s->leaf == NULL && ++s->uses >= LEAVES_FROM) {
+        s->leaf = fm_arena_alloc(&a->arena, FM_IAPROF_LEAVES * sizeof *s->leaf);
+        a->oom = a->oom || s->leaf == NULL;
+    }
+    if (s->leaf != NULL)
+        s->leaf[text % FM_IAPROF_LEAVES] = (struct fm_iaprof_leaf){text, node};
+    return node;
 }

@@ -9,7 +9,8 @@
  * row of class "interval" with the number of its stalls, so that empty ones stay to be seen.
  *
  * Cells become rows a block at a time, column by column, where the rules only copy fields
- * (fm_class_copy()); else one by one.
+ * (fm_class_copy()); else one by one. Rows of the other classes wait until they fill a block, so that
+ * blocks are of one event: a block of mixed events takes longer to store and to read.
  */
 #include "import/gpu/iaprof.h"
 
@@ -55,13 +56,15 @@ enum fm_status fm_iaprof_declare(struct fm_iaprof *a, struct fm_error *err)
     static const struct fm_field frame[FRAME_FIELDS] = {
         {"time", FM_TYPE_TIME, "ns"}, {"dur", FM_TYPE_DUR, "ns"},
     };
+    int *class = a->other_class;
     const uint64_t untimed = ((1u << FM_IAPROF_FIELDS) - 1) & ~(uint64_t)3;
     a->stall = declare(a, "stall", stall, FM_IAPROF_FIELDS);
-    a->interval_class = declare(a, "interval", interval, INTERVAL_FIELDS);
-    a->metric = declare(a, "metric", metric, METRIC_FIELDS);
-    a->frame = declare(a, "frame", frame, FRAME_FIELDS);
-    if (a->stall == -2 || a->interval_class == -2 || a->metric == -2 || a->frame == -2)
-        return fm_error_nomem(err);
+    class[FM_IAPROF_MARK_INTERVAL] = declare(a, "interval", interval, INTERVAL_FIELDS);
+    class[FM_IAPROF_MARK_METRIC] = declare(a, "metric", metric, METRIC_FIELDS);
+    class[FM_IAPROF_MARK_FRAME] = declare(a, "frame", frame, FRAME_FIELDS);
+    for (size_t i = 0; i < FM_IAPROF_MARKS; i++)
+        if (a->stall == -2 || class[i] == -2)
+            return fm_error_nomem(err);
     if (a->stall < 0)
         return fm_error_set(err, FM_CONFIG, "the mapping '%s' has no rule for the class 'stall'",
                             fm_mapping_name(a->import->mapping));
@@ -77,77 +80,69 @@ static uint64_t dur_of(const struct fm_iaprof_interval *i)
     return (uint64_t)(i->end - i->start);
 }
 
-static uint64_t value_of(const struct fm_iaprof *a, const struct fm_iaprof_cell *c, unsigned field)
+/* What all cells of a site have in common; lanes are not asked here. */
+static uint64_t site_value(const struct fm_iaprof *a, const struct fm_iaprof_site *site,
+                           unsigned field)
 {
-    const struct fm_iaprof_site *site = &a->site[c->site];
     switch (field) {
     case FM_IAPROF_TIME: return (uint64_t)a->interval.start;
     case FM_IAPROF_DUR: return dur_of(&a->interval);
     case FM_IAPROF_INTERVAL: return a->interval.number;
-    case FM_IAPROF_STACK: return c->node;
     case FM_IAPROF_THREAD: return site->thread;
     case FM_IAPROF_COMM: return site->comm;
-    case FM_IAPROF_COUNT: return c->count;
-    case FM_IAPROF_REASON: return c->reason;
-    case FM_IAPROF_OFFSET: return c->offset;
     case FM_IAPROF_KERNEL: return site->kernel;
-    case FM_IAPROF_INSN: return c->insn;
     case FM_IAPROF_FILE: return site->file;
     case FM_IAPROF_ADDRESS: return site->state.address;
     default: return site->shader;
     }
 }
 
-/* The values of a field for cells [0, n). */
-static void fill(const struct fm_iaprof *a, const struct fm_iaprof_cell *c, size_t n,
-                 unsigned field, uint64_t *out)
+/* The lane of a field; FM_IAPROF_LANES: none. */
+static unsigned lane_of(unsigned field)
 {
-    size_t i;
     switch (field) {
-    case FM_IAPROF_STACK:
-        for (i = 0; i < n; i++)
-            out[i] = c[i].node;
-        return;
-    case FM_IAPROF_COUNT:
-        for (i = 0; i < n; i++)
-            out[i] = c[i].count;
-        return;
-    case FM_IAPROF_REASON:
-        for (i = 0; i < n; i++)
-            out[i] = c[i].reason;
-        return;
-    case FM_IAPROF_OFFSET:
-        for (i = 0; i < n; i++)
-            out[i] = c[i].offset;
-        return;
-    case FM_IAPROF_INSN:
-        for (i = 0; i < n; i++)
-            out[i] = c[i].insn;
-        return;
-    default:
-        break;
+    case FM_IAPROF_COUNT: return FM_IAPROF_LANE_COUNT;
+    case FM_IAPROF_OFFSET: return FM_IAPROF_LANE_OFFSET;
+    case FM_IAPROF_STACK: return FM_IAPROF_LANE_NODE;
+    case FM_IAPROF_REASON: return FM_IAPROF_LANE_REASON;
+    case FM_IAPROF_INSN: return FM_IAPROF_LANE_INSN;
+    default: return FM_IAPROF_LANES;
     }
-    for (i = 0; i < n;) { /* the same for all cells of a site */
-        uint64_t value = value_of(a, &c[i], field);
-        uint32_t site = c[i].site;
-        for (; i < n && c[i].site == site; i++)
+}
+
+/* The values of a field for cells [at, at + n); run *r has the first of them. */
+static void fill(const struct fm_iaprof *a, size_t at, size_t n, unsigned field, size_t r,
+                 uint64_t *out)
+{
+    const struct fm_iaprof_cells *c = &a->cells;
+    unsigned lane = lane_of(field);
+    if (lane < FM_IAPROF_LANES) {
+        memcpy(out, c->lane[lane] + at, n * sizeof *out);
+        return;
+    }
+    for (size_t i = 0; i < n; r++) {
+        uint64_t value = site_value(a, &a->site[c->run[r].site], field);
+        size_t end = FM_MIN(c->run[r].end - at, n);
+        for (; i < end; i++)
             out[i] = value;
     }
 }
 
 static void copy_cells(struct fm_iaprof *a, const struct fm_class_copy *how)
 {
+    const struct fm_iaprof_cells *c = &a->cells;
     struct fm_builder *b = a->builder;
-    for (size_t at = 0; at < a->cells;) {
-        const struct fm_iaprof_cell *c = a->cell + at;
-        size_t n = FM_MIN(a->cells - at, fm_rows_room(b));
+    for (size_t at = 0, r = 0; at < c->n;) {
+        size_t n = FM_MIN(c->n - at, fm_rows_room(b));
         uint64_t *out = fm_rows_column(b, FM_COL_EVENT, n);
+        while (c->run[r].end <= at)
+            r++;
         for (size_t i = 0; out != NULL && i < n; i++)
             out[i] = how->event;
         for (size_t m = 0; m < how->moves; m++) {
             out = fm_rows_column(b, how->move[m].column, n);
             if (out != NULL)
-                fill(a, c, n, how->move[m].field, out);
+                fill(a, at, n, how->move[m].field, r, out);
         }
         fm_rows_end(b, n);
         at += n;
@@ -155,37 +150,39 @@ static void copy_cells(struct fm_iaprof *a, const struct fm_class_copy *how)
 }
 
 /* Fields of ids that may not be known, and those of classic layouts or fast mode alone. */
-static bool has(const struct fm_iaprof *a, const struct fm_iaprof_cell *c, unsigned field)
+static bool has(const struct fm_iaprof *a, const struct fm_iaprof_site *site, unsigned field,
+                uint64_t value)
 {
-    const struct fm_iaprof_state *s = &a->site[c->site].state;
     switch (field) {
     case FM_IAPROF_TIME:
     case FM_IAPROF_DUR:
         return a->interval.timed;
     case FM_IAPROF_INTERVAL:
         return a->interval.open;
-    case FM_IAPROF_THREAD:
-    case FM_IAPROF_COMM:
-    case FM_IAPROF_KERNEL:
-    case FM_IAPROF_INSN:
-    case FM_IAPROF_FILE:
-    case FM_IAPROF_SHADER:
-    case FM_IAPROF_REASON:
-        return value_of(a, c, field) != FM_NONE;
-    case FM_IAPROF_ADDRESS:
-        return s->known && s->fast;
-    default:
+    case FM_IAPROF_COUNT:
+    case FM_IAPROF_OFFSET:
+    case FM_IAPROF_STACK:
         return true;
+    case FM_IAPROF_ADDRESS:
+        return site->state.known && site->state.fast;
+    default:
+        return value != FM_NONE;
     }
 }
 
 static void add_cells(struct fm_iaprof *a)
 {
-    for (size_t i = 0; i < a->cells; i++) {
+    const struct fm_iaprof_cells *c = &a->cells;
+    for (size_t i = 0, r = 0; i < c->n; i++) {
+        const struct fm_iaprof_site *site;
         uint64_t value[FM_IAPROF_FIELDS], present = 0;
+        while (c->run[r].end <= i)
+            r++;
+        site = &a->site[c->run[r].site];
         for (unsigned f = 0; f < FM_IAPROF_FIELDS; f++) {
-            value[f] = value_of(a, &a->cell[i], f);
-            present |= (uint64_t)has(a, &a->cell[i], f) << f;
+            unsigned lane = lane_of(f);
+            value[f] = lane < FM_IAPROF_LANES ? c->lane[lane][i] : site_value(a, site, f);
+            present |= (uint64_t)has(a, site, f, value[f]) << f;
         }
         fm_event(a->binding, a->stall, value, &present);
     }
@@ -201,86 +198,135 @@ static bool plain_address(const struct fm_class_copy *how)
 
 static void flush_cells(struct fm_iaprof *a)
 {
+    struct fm_iaprof_cells *c = &a->cells;
     unsigned timed = a->interval.timed;
     uint64_t in = 0;
-    if (a->cells == 0)
+    if (c->n == 0)
         return;
-    for (size_t i = 0; i < a->cells; i++)
-        in = fm_add_sat_u64(in, a->cell[i].count);
+    for (size_t i = 0; i < c->n; i++)
+        in = fm_add_sat_u64(in, c->lane[FM_IAPROF_LANE_COUNT][i]);
     fm_account_in(a->builder, in);
     a->interval.stalls = fm_add_sat_u64(a->interval.stalls, in);
     if (!a->interval.open)
-        fm_builder_diag(a->builder, FM_DIAG_IAPROF_OUTSIDE, FM_NO_OFFSET, a->cells);
+        fm_builder_diag(a->builder, FM_DIAG_IAPROF_OUTSIDE, FM_NO_OFFSET, c->n);
     if (a->copies[timed] && plain_address(&a->copy[timed]))
         copy_cells(a, &a->copy[timed]);
     else
         add_cells(a);
-    a->cells = 0;
+    c->n = 0;
+    c->runs = 0;
+}
+
+/* All lanes as long as the first, and as many runs. */
+static bool grow_cells(struct fm_iaprof *a, size_t need)
+{
+    struct fm_iaprof_cells *c = &a->cells;
+    size_t cap = c->cap == 0 ? FM_BLOCK_ROWS : 2 * c->cap;
+    while (cap < need)
+        cap *= 2;
+    for (size_t i = 0; i < FM_IAPROF_LANES; i++) {
+        uint64_t *lane = fm_mem_realloc(a->mem, c->lane[i], c->cap * sizeof *lane,
+                                        cap * sizeof *lane);
+        if (lane == NULL) {
+            for (; i > 0; i--) /* what is freed has one length */
+                c->lane[i - 1] = fm_mem_realloc(a->mem, c->lane[i - 1], cap * sizeof *lane,
+                                                c->cap * sizeof *lane);
+            return false;
+        }
+        c->lane[i] = lane;
+    }
+    c->cap = cap;
+    return true;
 }
 
 bool fm_iaprof_room(struct fm_iaprof *a)
 {
-    size_t most = a->interval.first ? HELD : FM_BLOCK_ROWS;
-    if (FM_UNLIKELY(a->cells + FM_COUNT(a->reason) > most)) {
+    struct fm_iaprof_cells *c = &a->cells;
+    c->most = a->interval.first ? HELD : FM_BLOCK_ROWS;
+    if (c->n + 10 > c->most) {
         a->interval.first = false;      /* too long to wait for the end of it */
         flush_cells(a);
     }
-    if (FM_LIKELY(a->cells + FM_COUNT(a->reason) <= a->cell_cap))
-        return true;
-    if (!fm_grow(a->mem, (void **)&a->cell, &a->cell_cap,
-                 FM_MAX(a->cells + FM_COUNT(a->reason), FM_BLOCK_ROWS), sizeof *a->cell))
+    if ((c->n + 10 > c->cap && !grow_cells(a, c->n + 10)) ||
+        !fm_grow(a->mem, (void **)&c->run, &c->run_cap, c->cap, sizeof *c->run))
         a->oom = true;
     return !a->oom;
 }
 
+void fm_iaprof_cells_release(struct fm_iaprof *a)
+{
+    struct fm_iaprof_cells *c = &a->cells;
+    for (size_t i = 0; i < FM_IAPROF_LANES; i++)
+        fm_mem_free(a->mem, c->lane[i], c->cap * sizeof *c->lane[i]);
+    fm_mem_free(a->mem, c->run, c->run_cap * sizeof *c->run);
+}
+
 /* -------------------------------------------------------------- intervals */
 
-void fm_iaprof_mark(struct fm_iaprof *a, fm_str name, uint64_t value, uint64_t offset)
+void fm_iaprof_mark(struct fm_iaprof *a, enum fm_iaprof_mark_kind kind, fm_str name,
+                    uint64_t value, uint64_t offset)
 {
     if (!fm_grow(a->mem, (void **)&a->mark, &a->mark_cap, a->marks + 1, sizeof *a->mark)) {
         a->oom = true;
         return;
     }
-    a->mark[a->marks++] = (struct fm_iaprof_mark){value, offset, name};
+    a->mark[a->marks++] = (struct fm_iaprof_mark){.kind = kind, .name = name, .value = value,
+                                                  .offset = offset};
 }
 
-static void add_event(struct fm_iaprof *a, int class_id, const char *name, const uint64_t *value,
-                      uint64_t present, uint64_t offset)
+static void add_mark(struct fm_iaprof *a, const struct fm_iaprof_mark *m)
 {
-    fm_binding_at(a->binding, offset);
-    if (class_id >= 0)
-        fm_event(a->binding, class_id, value, &present);
-    else if (class_id == FM_CLASS_UNMAPPED)
-        fm_event_unmapped(a->binding, name, offset);
-    fm_binding_at(a->binding, FM_NO_OFFSET);
+    static const char *const name[FM_IAPROF_MARKS] = {
+        [FM_IAPROF_MARK_METRIC] = "metric", [FM_IAPROF_MARK_FRAME] = "frame",
+        [FM_IAPROF_MARK_INTERVAL] = "interval",
+    };
+    const uint64_t start = (uint64_t)m->start, end = (uint64_t)m->end;
+    const uint64_t metric[METRIC_FIELDS] = {end, m->name, m->value};
+    const uint64_t frame[FRAME_FIELDS] = {start, end - start};
+    const uint64_t interval[INTERVAL_FIELDS] = {start, end - start, end, m->number,
+                                                FM_MIN(m->value, INT64_MAX)};
+    static const uint64_t untimed[FM_IAPROF_MARKS] = {
+        [FM_IAPROF_MARK_METRIC] = 6, [FM_IAPROF_MARK_FRAME] = 0, [FM_IAPROF_MARK_INTERVAL] = 24,
+    };
+    uint64_t present = untimed[m->kind];
+    int class = a->other_class[m->kind];
+    if (m->timed)
+        present = m->kind == FM_IAPROF_MARK_METRIC ? 7 : m->kind == FM_IAPROF_MARK_FRAME ? 3 : 31;
+    fm_binding_at(a->binding, m->offset);
+    if (class >= 0)
+        fm_event(a->binding, class, m->kind == FM_IAPROF_MARK_METRIC  ? metric
+                                    : m->kind == FM_IAPROF_MARK_FRAME ? frame
+                                                                      : interval, &present);
+    else if (class == FM_CLASS_UNMAPPED)
+        fm_event_unmapped(a->binding, name[m->kind], m->offset);
 }
 
 static void flush_marks(struct fm_iaprof *a)
 {
-    const struct fm_iaprof_interval *i = &a->interval;
-    for (size_t k = 0; k < a->marks; k++) {
-        const struct fm_iaprof_mark *m = &a->mark[k];
-        uint64_t metric[METRIC_FIELDS] = {(uint64_t)i->end, m->name, m->value};
-        uint64_t frame[FRAME_FIELDS] = {(uint64_t)i->start, dur_of(i)};
-        if (m->name != FM_NONE)
-            add_event(a, a->metric, "metric", metric, i->timed ? 7 : 6, m->offset);
-        else
-            add_event(a, a->frame, "frame", frame, i->timed ? 3 : 0, m->offset);
-    }
+    for (size_t k = 0; k < a->marks; k++)
+        add_mark(a, &a->mark[k]);
     a->marks = 0;
+    a->marks_before = 0;
+    fm_binding_at(a->binding, FM_NO_OFFSET);
 }
 
 static void end_interval(struct fm_iaprof *a)
 {
     struct fm_iaprof_interval *i = &a->interval;
     flush_cells(a);
-    flush_marks(a);
-    if (i->open) {
-        uint64_t value[INTERVAL_FIELDS] = {(uint64_t)i->start, dur_of(i), (uint64_t)i->end,
-                                           i->number, FM_MIN(i->stalls, INT64_MAX)};
-        add_event(a, a->interval_class, "interval", value, i->timed ? 31 : 24, FM_NO_OFFSET);
+    if (i->open)
+        fm_iaprof_mark(a, FM_IAPROF_MARK_INTERVAL, FM_NONE, i->stalls, FM_NO_OFFSET);
+    for (; a->marks_before < a->marks; a->marks_before++) {
+        struct fm_iaprof_mark *m = &a->mark[a->marks_before];
+        m->timed = i->timed;
+        m->number = i->number;
+        m->start = i->start;
+        m->end = i->end;
     }
+    if (a->marks >= FM_BLOCK_ROWS)
+        flush_marks(a);
     *i = (struct fm_iaprof_interval){.open = false};
+    a->cells.most = 0;                  /* the next one is asked how many may wait */
 }
 
 void fm_iaprof_interval(struct fm_iaprof *a, uint64_t number, bool timed, int64_t time,
@@ -313,4 +359,5 @@ void fm_iaprof_no_interval(struct fm_iaprof *a)
 void fm_iaprof_finish(struct fm_iaprof *a)
 {
     end_interval(a);
+    flush_marks(a);
 }

@@ -1,0 +1,212 @@
+/*
+ * iaprof_fast.c - eustall lines of fast mode: most of the bytes of such a file.
+ *
+ *     eustall 0x1b8 8 2 0 0 31 0 250 0 0 0 0       offset, instruction, ten counts
+ *
+ * Most counts are 0, and which ones are not cannot be guessed: a loop over the fields takes a wrong
+ * turn at most of them. So a line is looked at as a whole, where the machine compares 16 bytes at a
+ * time and the line and what follows it are there:
+ *
+ *     text    0x1b8|8|2|0|0|31|0|250|0|0|0|0.      | TAB, . LF
+ *     tabs    00000101010101001010001010101 0
+ *     zeros   ......0.0.1.1.0..1.0...1.1.1.1       TABs before a field that is just "0"
+ *
+ * and only fields that are not "0" are read, eight digits at once. Everything else, and longer
+ * lines, is read field by field.
+ */
+#include "import/gpu/iaprof_number.h"
+
+#include "util/cursor.h"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#define REASONS 10u
+
+/* A line as read: a bit of `some` for each count that is not 0. */
+struct stall {
+    uint64_t offset, insn;
+    uint64_t count[REASONS];
+    unsigned some;
+};
+
+/* ---------------------------------------------------------- field by field */
+
+/* "0\t0\t0\t0\t" */
+#define FOUR_ZEROS 0x0930093009300930u
+
+static const char *read_fields(struct stall *r, const char *s, const char *end)
+{
+    unsigned i = 0;
+    if (!fm_iaprof_prefixed(&s, &r->offset) || !fm_iaprof_tab(&s) ||
+        !fm_iaprof_decimal(&s, &r->insn))
+        return NULL;
+    r->some = 0;
+    while (i < REASONS) {
+        if (i + 4 < REASONS && end - s > 9 && s[0] == '\t' &&
+            fm_load_u64((const unsigned char *)s + 1) == FOUR_ZEROS) {
+            s += 8;
+            i += 4;
+            continue;
+        }
+        if (!fm_iaprof_tab(&s) || !fm_iaprof_decimal(&s, &r->count[i]))
+            return NULL;
+        r->some |= (r->count[i] != 0 ? 1u : 0u) << i;
+        i++;
+    }
+    s += *s == '\r';
+    return *s == '\n' ? s + 1 : NULL;
+}
+
+/* ------------------------------------------------------------------- whole */
+
+#if defined __SSE2__ && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+
+#define WHOLE (64u + 8u)           /* fields are read eight bytes at a time */
+
+/* Where LF, TAB and '0' stand in 64 bytes. */
+struct marks {
+    uint64_t end, tabs, zeros;
+};
+
+static inline void mark16(struct marks *m, const char *s, unsigned at)
+{
+    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(s + at));
+#define MASK(c) ((uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8(c))) << at)
+    m->end |= MASK('\n');
+    m->tabs |= MASK('\t');
+    m->zeros |= MASK('0');
+#undef MASK
+}
+
+#define EACH 0x0101010101010101u   /* times a byte: that byte eight times */
+
+/* n characters, 1 to 8, with "0" before them: the first of the eight is the lowest byte. */
+static inline uint64_t padded(const char *s, unsigned n)
+{
+    return fm_load_u64((const unsigned char *)s) << (64 - 8 * n) |
+           EACH * '0' >> 1 >> (8 * n - 1);
+}
+
+static inline bool digits(const char *s, unsigned n, uint64_t *out)
+{
+    uint64_t v;
+    if (FM_UNLIKELY(n - 1 > 7))
+        return false;
+    v = padded(s, n) ^ EACH * '0';
+    if (FM_UNLIKELY(((v + EACH * 6) | v) & EACH * 0xf0))
+        return false;
+    v = v * 10 + (v >> 8); /* pairs in even bytes */
+    *out = ((v & 0xff000000ffu) * (100 + (1000000ull << 32)) +
+            (v >> 16 & 0xff000000ffu) * (1 + (10000ull << 32))) >> 32;
+    return true;
+}
+
+/* Digits and small letters, as the tool writes them. */
+static inline bool hex_digits(const char *s, unsigned n, uint64_t *out)
+{
+    uint64_t v, digit, letter, no_digit, no_letter;
+    if (FM_UNLIKELY(n - 1 > 7))
+        return false;
+    v = padded(s, n);
+    digit = v ^ EACH * '0';
+    letter = v ^ EACH * 0x60;      /* a is 1 */
+    no_digit = digit | ((digit & EACH * 0x7f) + EACH * (0x80 - 10));
+    no_letter = letter | ((letter & EACH * 0x7f) + EACH * (0x80 - 7)) |
+                ~((letter & EACH * 0x7f) + EACH * 0x7f);
+    if (FM_UNLIKELY(no_digit & no_letter & EACH * 0x80))
+        return false;
+    v = (v & EACH * 0x0f) + (v >> 6 & EACH) * 9;
+    v = (v << 4 | v >> 8) & 0x00ff00ff00ff00ffu;
+    v = (v << 8 | v >> 16) & 0x0000ffff0000ffffu;
+    *out = (v << 16 | v >> 32) & UINT32_MAX;
+    return true;
+}
+
+static inline unsigned ones(uint64_t x)
+{
+    x -= x >> 1 & EACH * 0x55;
+    x = (x & EACH * 0x33) + (x >> 2 & EACH * 0x33);
+    return (unsigned)(((x + (x >> 4)) & EACH * 0x0f) * EACH >> 56);
+}
+
+static inline unsigned first(uint64_t mask)
+{
+    return (unsigned)__builtin_ctzll(mask);
+}
+
+/* A line within 64 bytes that holds no surprise; NULL: read it field by field. */
+static const char *read_whole(struct stall *r, const char *s)
+{
+    struct marks m = {0, 0, 0};
+    uint64_t end, tabs, some;
+    unsigned at, next;
+    mark16(&m, s, 0);
+    mark16(&m, s, 16);
+    mark16(&m, s, 32);
+    mark16(&m, s, 48);
+    if (FM_UNLIKELY(m.end == 0))
+        return NULL;
+    tabs = m.tabs & (m.end ^ (m.end - 1));
+    end = m.end & (0 - m.end);
+    if (FM_UNLIKELY(ones(tabs) != REASONS + 1 || s[0] != '0' || s[1] != 'x'))
+        return NULL;
+    at = first(tabs);
+    tabs &= tabs - 1;
+    next = first(tabs);
+    if (FM_UNLIKELY(!hex_digits(s + 2, at - 2, &r->offset) ||
+                    !digits(s + at + 1, next - at - 1, &r->insn)))
+        return NULL;
+    r->some = 0;
+    some = tabs & ~(m.zeros >> 1 & (tabs | end) >> 2);
+    for (; some != 0; some &= some - 1) {
+        uint64_t below = (some & (0 - some)) - 1; /* of the TAB before the field */
+        unsigned i = ones(tabs & below);
+        at = first(some) + 1;
+        if (FM_UNLIKELY(!digits(s + at, first((tabs | end) & ~(below << 1 | 1)) - at,
+                                &r->count[i])))
+            return NULL;
+        r->some |= (r->count[i] != 0 ? 1u : 0u) << i;
+    }
+    return s + first(end) + 1;
+}
+
+#else
+
+#define WHOLE SIZE_MAX
+
+static const char *read_whole(struct stall *r, const char *s)
+{
+    (void)r;
+    (void)s;
+    return NULL;
+}
+
+#endif
+
+const char *fm_iaprof_stall(struct fm_iaprof *a, const char *line, const char *end)
+{
+    const char *s = line + sizeof "eustall", *next = NULL;
+    struct stall r;
+    uint64_t at, node, name;
+    if ((size_t)(end - s) >= WHOLE)
+        next = read_whole(&r, s);
+    if (next == NULL)
+        next = read_fields(&r, s, end);
+    if (next == NULL)
+        return NULL;
+    at = fm_iaprof_at(a, line);
+    a->lines[FM_IAPROF_EUSTALL_LINE]++;
+    a->layouts |= FM_IAPROF_FAST;
+    if (FM_UNLIKELY(!a->state.known))
+        fm_builder_diag(a->builder, FM_DIAG_IAPROF_KERNEL, at, 1);
+    if (r.some == 0 || !fm_iaprof_begin(a, r.insn, at, &node, &name))
+        return next;
+    for (unsigned some = r.some; some != 0; some &= some - 1) {
+        unsigned i = (unsigned)__builtin_ctz(some);
+        fm_iaprof_cell(a, r.count[i], r.offset, node, name, a->reason[i]);
+    }
+    fm_iaprof_end(a);
+    return next;
+}
