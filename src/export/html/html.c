@@ -24,12 +24,12 @@ static const char style[] =
 #include "export/html/page_css.inc"
     ;
 
-static const char *const views[] = {"flame", "icicle"};
+static const char *const views[] = {"flame", "icicle", "top", "tree", "sandwich"};
 static const char *const orders[] = {"name", "weight"};
 static const char *const themes[] = {"light", "dark"};
 
 static const struct fm_export_setting settings[] = {
-    {"view", "NAME", "what the page opens with: flame or icicle (flame)"},
+    {"view", "NAME", "what the page opens with: flame icicle top tree sandwich (flame)"},
     {"order", "name|weight", "order of the frames of a caller (name)"},
     {"theme", "light|dark", "colours of the page (as the viewer's system)"},
     {"colors", "NAME", "a palette of svg for frames (by kind, module or name)"},
@@ -192,7 +192,7 @@ out:
 
 const struct fm_exporter fm_exporter_html = {
     .name = "html",
-    .summary = "flame graph, one page drawn on canvas",
+    .summary = "one page: flame graph, functions, tree, callers and callees",
     .extension = ".html,.htm",
     .shape = FM_SHAPE_TREE,
     .setting = settings,

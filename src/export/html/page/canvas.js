@@ -245,7 +245,8 @@
             return document.documentElement.dataset.theme === "dark" ? "#e8eaee" : "#1a1c20";
         }
 
-        /* As much of a name as fits, with "…"; "" when less than two characters would. */
+        /* As much of a name as fits, with "…"; "" when less than two characters would. Of a name
+         * that does not fit, the part after packages or folders comes first. */
         fit(c, name, room) {
             const whole = FM.model.names[name];
             const text = whole.length > MOST ? whole.slice(0, MOST) : whole;
@@ -256,9 +257,14 @@
                 this.widths.set(name, wide);
             }
             if (wide <= room) return text;
-            let keep = Math.floor(text.length * room / wide);
+            const short = FM.shortName(text);
+            if (short !== text) {
+                wide = c.measureText(short).width;
+                if (wide <= room) return short;
+            }
+            let keep = Math.floor(short.length * room / wide);
             for (let k = 0; k < 4 && keep > 0; k++) {
-                const part = text.slice(0, keep) + "…", has = c.measureText(part).width;
+                const part = short.slice(0, keep) + "…", has = c.measureText(part).width;
                 if (has <= room) return keep < 2 ? "" : part;
                 keep -= Math.max(1, Math.ceil((has - room) / (has / (keep + 1))));
             }
@@ -388,6 +394,7 @@
 
         /* Arrows walk: away from the root, towards it, to brothers. */
         key(event) {
+            if (event.defaultPrevented) return;
             const { tree } = this, at = this.picked >= 0 ? this.picked : this.zoom;
             let to = -1;
             if (event.ctrlKey || event.metaKey || event.altKey || tree === null) return;
@@ -417,6 +424,7 @@
                 return;
             } else if ((event.key === "s" || event.key === "S") && this.options.onopen) {
                 this.options.onopen(at);
+                event.preventDefault();
                 return;
             } else {
                 return;

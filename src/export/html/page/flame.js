@@ -56,6 +56,7 @@
         }));
         crumbs.scrollLeft = crumbs.scrollWidth;
         crumbs.hidden = path.length < 2;
+        buttons.reset.disabled = path.length < 2;
     }
 
     function drawLegend() {
@@ -93,10 +94,6 @@
         drawCrumbs();
     }
 
-    function button(text, title, fn) {
-        return FM.el("button.fm-button", { type: "button", title, on: { click: fn } }, text);
-    }
-
     FM.view({
         id: "flame",
         title: "Flame graph",
@@ -112,16 +109,16 @@
                     FM.foot(tree, node, canvas.zoom);
                 },
                 onopen(node) {
-                    if (FM.openSandwich && tree.name[node] < model.meta.names)
+                    if (tree.name[node] < model.meta.names)
                         FM.openSandwich(tree.name[node]);
                 }
             });
             canvas.down = down();
             crumbs = FM.el("nav.fm-crumbs", { "aria-label": "zoomed path" });
             legend = FM.el("div.fm-legend");
-            buttons.down = button("Icicle", "root at the top (I)", toggleDown);
-            buttons.order = button("By weight", "callees by weight, not by name (O)", toggleOrder);
-            buttons.reset = button("Reset zoom", "show all (0 or Escape)", () => onzoom(0));
+            buttons.down = FM.button("Icicle", "root at the top (I)", toggleDown);
+            buttons.order = FM.button("By weight", "callees by weight, not by name (O)", toggleOrder);
+            buttons.reset = FM.button("Reset zoom", "show all (0 or Escape)", () => onzoom(0));
             buttons.color = FM.el("select.fm-button", {
                 "aria-label": "colours", title: "what colours mean",
                 on: { change: e => FM.color.set(e.target.value) }
@@ -137,7 +134,6 @@
         },
         show() {
             canvas.resize();
-            canvas.scroller.focus({ preventScroll: true });
         },
         update(what) {
             if (what === "weights") {
@@ -169,8 +165,8 @@
             if (event.key === "i" || event.key === "I") toggleDown();
             else if (event.key === "o" || event.key === "O") toggleOrder();
             else if (event.key === "0" || event.key === "Escape") onzoom(0);
-            else return false;
-            return true;
+            else canvas.key(event);
+            return event.defaultPrevented;
         },
         /* What the search counts in, and steps through. */
         range() {

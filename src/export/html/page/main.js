@@ -27,9 +27,9 @@
             const { tree, node } = current.range ? current.range() : { tree: FM.model, node: 0 };
             const all = FM.percent(s.weight(tree, 0), tree.sum);
             const view = FM.percent(s.weight(tree, node), tree.total(node));
-            page.found.textContent = "Matched " + (node > 0 ? view + " of view, " + all + " of all"
-                : all) + (s.found === 1 ? " in 1 function" : " in " + FM.commas(s.found) +
-                " functions");
+            page.found.textContent = s.found === 0 ? "No match"
+                : "Matched " + (node > 0 ? view + " of view, " + all + " of all" : all) +
+                    (s.found === 1 ? " in 1 function" : " in " + FM.commas(s.found) + " functions");
         }
         page.search.classList.toggle("fm-wrong", s.error !== null);
         matches = [];
@@ -140,6 +140,7 @@
         else if (event.key === "n") step(1);
         else if (event.key === "N") step(-1);
         else if (event.key === "d" || event.key === "D") flip();
+        else if (event.key === "?") FM.about();
         else if (current.key && current.key(event)) event.preventDefault();
     }
 
@@ -194,7 +195,10 @@
             button("›", "next match (n)", () => step(1), { "aria-label": "next match" }));
         page.tabs = FM.el("div.fm-tabs", { role: "tablist", "aria-label": "views" });
         const shares = [meta.event, FM.weight(FM.model.sum, meta.unit)];
-        if (meta.samples > 0) shares.push(FM.commas(meta.samples) + " samples");
+        if (meta.unit !== "samples" || FM.model.sum !== meta.samples)
+            shares.push(FM.weight(meta.samples, "samples"));
+        if (shares[0] === meta.unit) shares.shift();
+        const warning = FM.warning();
         page.caption = FM.el("span.fm-caption", { hidden: true });
         return FM.el("header.fm-head", null,
             FM.el("div.fm-titles", null, FM.el("h1", { title: meta.title }, meta.title),
@@ -203,8 +207,10 @@
             FM.el("div.fm-find", { role: "search" }, page.search, page.ignore, page.steps),
             FM.el("div.fm-tools", null,
                 button("◐", "light or dark (D)", flip, { "aria-label": "light or dark" }),
-                FM.about ? button("About", "where this comes from, and what was left out",
-                    () => FM.about(), null) : null));
+                FM.el(warning ? "button.fm-button.fm-warn" : "button.fm-button", {
+                    type: "button", title: "where this comes from, and what was left out (?)",
+                    on: { click: () => FM.about() }
+                }, warning ? "About: " + warning : "About")));
     }
 
     function build() {

@@ -4,6 +4,8 @@
  *   FM.commas(1234567)            "1,234,567"
  *   FM.weight(1234567, "ns")      "1.235 ms"; bytes as "1.18 MiB"; else with commas
  *   FM.percent(part, whole)       "12.3%", "0.02%", "<0.01%", "100%"
+ *   FM.points(share)              "+1.30 pp"
+ *   FM.shortName(name)            without packages
  */
 "use strict";
 (function () {
@@ -34,7 +36,8 @@
     FM.weight = function (v, unit) {
         if (Object.prototype.hasOwnProperty.call(starts, unit)) return scaled(v * starts[unit], times);
         if (unit === "bytes" || unit === "byte" || unit === "B") return scaled(v, sizes);
-        return FM.commas(v) + (unit ? " " + unit : "");
+        const one = Math.abs(v) === 1 && unit === "samples";
+        return FM.commas(v) + (one ? " sample" : unit ? " " + unit : "");
     };
 
     FM.percent = function (part, whole) {
@@ -44,6 +47,15 @@
         if (Math.abs(p) < 0.005) return "<0.01%";
         if (Math.abs(p) >= 99.995 && Math.abs(p) < 100.005) return (p < 0 ? "-" : "") + "100%";
         return p.toFixed(Math.abs(p) < 10 ? 2 : 1) + "%";
+    };
+
+    /* "java/util/HashMap.get" -> "HashMap.get", "java.util.HashMap.get" likewise, "/usr/bin/x" ->
+     * "x"; other names as they are. */
+    FM.shortName = function (name) {
+        const path = /^(?:[^\s/()<>:]*\/)+(?=[^\s/])/.exec(name);
+        if (path !== null) return name.slice(path[0].length);
+        const dots = /^(?:[a-z_][\w$]*\.)+(?=[A-Z])/.exec(name);
+        return dots !== null ? name.slice(dots[0].length) : name;
     };
 
     /* "+1.3 pp": a difference of shares, in percent points. */
