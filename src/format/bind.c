@@ -294,7 +294,7 @@ static int64_t time_scale(const struct binder *w, const struct fm_expr *e, enum 
 /* Room for every move that a rule can have. */
 static bool make_room(struct binder *w, struct fm_bound_rule *r)
 {
-    size_t n = FM_SLOTS + 2 + r->rule->labels;
+    size_t n = FM_SLOTS + 2 + r->rule->labels + w->class->fields;
     r->plain = fm_arena_alloc(&w->b->arena, n * sizeof *r->plain);
     r->checked = fm_arena_alloc(&w->b->arena, n * sizeof *r->checked);
     r->slow = fm_arena_alloc(&w->b->arena, n * sizeof *r->slow);
@@ -363,11 +363,50 @@ static void bind_slots(struct binder *w, struct fm_bound_rule *r)
     }
 }
 
+/* The user's word for a field "args.X": itself, arg.X, label.X or X. */
+static bool kept_many(const struct binder *w, const char *field, const char *name)
+{
+    static const char *const scope[] = {"arg.", "label."};
+    bool found = kept(w->b, field) || kept(w->b, name);
+    for (size_t i = 0; i < FM_COUNT(scope) && !found && w->b->keep; i++) {
+        char *word = fm_arena_printf(&w->b->arena, "%s%s", scope[i], name);
+        found = word && kept(w->b, word);
+    }
+    return found;
+}
+
+/* A label for every field that begins as the rule says. */
+static void bind_many(struct binder *w, struct fm_bound_rule *r, const struct fm_rule_label *label)
+{
+    struct fm_bound *c = w->class;
+    for (size_t f = 0; f < c->fields; f++) {
+        const char *name = c->field[f].name + label->prefix;
+        if (strncmp(c->field[f].name, label->name, label->prefix) != 0 || *name == '\0')
+            continue;
+        bool wanted = !label->asked || kept_many(w, c->field[f].name, name);
+        enum fm_type type = c->field[f].type;
+        fm_column column = label_column(w, name, &type, !wanted);
+        enum route way = route(c->field[f].type, type, 1);
+        if (!wanted || column == FM_NONE || way == ROUTE_SLOW)
+            continue;              /* the column has another type by another class */
+        struct fm_move move = {column, (uint32_t)f};
+        if (way == ROUTE_PLAIN)
+            r->plain[r->plains++] = move;
+        else
+            r->checked[r->checkeds++] = move;
+        c->wanted[f >> 6] |= UINT64_C(1) << (f & 63);
+    }
+}
+
 static void bind_labels(struct binder *w, struct fm_bound_rule *r)
 {
     for (size_t i = 0; i < r->rule->labels; i++) {
         const struct fm_rule_label *label = &r->rule->label[i];
         uint16_t field;
+        if (label->prefix > 0) {
+            bind_many(w, r, label);
+            continue;
+        }
         if (label->hidden)
             continue;
         const struct fm_field *f = plain_field(w, label->expr, &field);

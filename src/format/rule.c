@@ -261,6 +261,24 @@ static bool label_type(struct fm_rules_parser *p, const struct fm_yaml_node *nod
     return k >= 0;
 }
 
+/* "args.*": every field that begins so. */
+static bool parse_many(struct fm_rules_parser *p, const struct fm_yaml_pair *pair,
+                       struct fm_rule_label *label)
+{
+    static const char *const many_keys[] = {"keep"};
+    label->prefix = strlen(pair->key) - 1;
+    if (label->prefix == 0) {
+        fm_yaml_error_key(p->log, pair, "a label for every field needs the head of their names: "
+                                        "args.*");
+        return false;
+    }
+    if (pair->value->type != FM_YAML_MAP)
+        return wrong_type(p, pair->value, "labels for every field take {keep: …}");
+    return fm_yaml_known(p->log, pair->value, many_keys, FM_COUNT(many_keys),
+                         "key of such labels") &&
+           keep_word(p, pair->value, &label->asked);
+}
+
 static bool parse_label(struct fm_rules_parser *p, const struct fm_yaml_pair *pair, bool asked,
                         struct fm_rule_label *label)
 {
@@ -272,6 +290,8 @@ static bool parse_label(struct fm_rules_parser *p, const struct fm_yaml_pair *pa
         label->hidden = true;
         return true;
     }
+    if (pair->key[0] != '\0' && pair->key[strlen(pair->key) - 1] == '*')
+        return parse_many(p, pair, label);
     if (node->type == FM_YAML_MAP) {
         if (!fm_yaml_known(p->log, node, label_keys, FM_COUNT(label_keys), "key of a label") ||
             !keep_word(p, node, &label->asked))

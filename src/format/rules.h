@@ -35,6 +35,8 @@ struct fm_rule_label {
     enum fm_type type;
     bool asked;
     bool hidden;                   /* `labels: {x: null}`: written down as not wanted */
+    size_t prefix;                 /* `labels: {args.*: …}`: length of "args."; every such field of
+                                    * a class is a label by the rest of its name; 0: one label */
 };
 
 struct fm_rule_link {

@@ -16,6 +16,7 @@
 
 #include "util/cursor.h"
 #include "util/map.h"
+#include "import/perf/sched.h"
 
 /* sample_type, by bit */
 enum {
@@ -69,6 +70,8 @@ struct fm_perf_attr {
 struct fm_perf_event {
     struct fm_perf_attr attr;
     char *name;                     /* owned by the table's arena; NULL until known */
+    const struct fm_perf_trace *trace;  /* of a tracepoint whose format is known, there too */
+    struct fm_perf_sched_event sched;   /* set when declared */
     int class_id;                   /* of the binding; see sample.c */
     bool declared;
     uint64_t wanted;                /* fields, see sample.h */

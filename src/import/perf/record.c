@@ -167,6 +167,31 @@ static bool lost_record(struct fm_perf *perf, struct fm_cursor *c, uint32_t type
     return true;
 }
 
+/* The thread that a SWITCH record is about is the one in its trailer, for both kinds. */
+static bool switch_record(struct fm_perf *perf, const struct fm_perf_event *event,
+                          const unsigned char *p, size_t n, uint16_t misc)
+{
+    struct fm_perf_moment m = {.stack = UINT64_MAX, .cpu = UINT64_MAX, .row = UINT64_MAX};
+    bool out = (misc & FM_PERF_MISC_DATA) != 0;
+    if (event == NULL || event->end_tid == FM_PERF_NO_FIELD ||
+        event->end_time == FM_PERF_NO_FIELD || n < FM_PERF_HEADER + (size_t)event->trailer)
+        return true;
+    m.time = fm_perf_u64(p + n - event->end_time, perf->swap);
+    m.tid = (int32_t)fm_perf_u32(p + n - event->end_tid + 4, perf->swap);
+    if (event->end_cpu != FM_PERF_NO_FIELD)
+        m.cpu = fm_perf_u32(p + n - event->end_cpu, perf->swap);
+    if (out) {
+        int32_t pid = (int32_t)fm_perf_u32(p + n - event->end_tid, perf->swap);
+        struct fm_perf_thread *thread = fm_perf_machine_thread(&perf->machine, pid, m.tid);
+        if (thread == NULL || ((thread->row == FM_NONE || thread->comm == 0) &&
+                               !fm_perf_machine_row(&perf->machine, thread)))
+            return fm_perf_fail(perf, FM_NOMEM);
+        m.thread = thread->row;
+        m.comm = thread->comm;
+    }
+    return fm_perf_sched_record(perf, out, (misc & FM_PERF_MISC_14) != 0, &m);
+}
+
 bool fm_perf_deliver(struct fm_perf *perf, const unsigned char *p, size_t n, uint64_t offset)
 {
     struct fm_cursor c;
@@ -205,6 +230,9 @@ bool fm_perf_deliver(struct fm_perf *perf, const unsigned char *p, size_t n, uin
     case FM_PERF_R_AUX:
         fm_perf_note(perf, FM_DIAG_PART_AUX, offset, 1);
         return true;
+    case FM_PERF_R_SWITCH:
+    case FM_PERF_R_SWITCH_CPU_WIDE:
+        return switch_record(perf, event, p, n, misc);
     case FM_PERF_R_NAMESPACES:
         return namespaces_record(perf, &body, n);
     case FM_PERF_R_KSYMBOL:
@@ -268,6 +296,7 @@ static bool thread_map_record(struct fm_perf *perf, struct fm_cursor *c, size_t 
         size_t length = 0;
         uint64_t pid = fm_cursor_u64(c);
         const char *comm = fm_cursor_text(c, 16, true, &length);
+        perf->sched.everywhere |= (int32_t)pid == -1;   /* perf record -a */
         if (comm != NULL && pid <= INT32_MAX &&
             !fm_perf_machine_name(&perf->machine, (int32_t)pid, comm, length))
             return fm_perf_fail(perf, FM_NOMEM);

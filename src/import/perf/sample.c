@@ -31,7 +31,8 @@ enum {
     F_IP, F_TIME, F_STACK, F_THREAD, F_COMM, F_CPU, F_PERIOD, F_ADDR, F_WEIGHT, F_DATA_SRC,
     F_TRANSACTION, F_PHYS_ADDR, F_CGROUP, F_DATA_PAGE_SIZE, F_CODE_PAGE_SIZE, F_ID, F_STREAM_ID,
     F_EXACT_IP,
-    FIELDS
+    FIELDS,
+    FIELDS_MAX = FIELDS + FM_PERF_TRACE_FIELDS  /* those of a tracepoint's payload behind them */
 };
 
 static const struct fm_field field[FIELDS] = {
@@ -67,9 +68,11 @@ static const struct fm_field field[FIELDS] = {
 struct sample {
     struct fm_perf_event *event;
     uint16_t misc;
-    uint64_t value[FIELDS], present;
+    uint64_t value[FIELDS_MAX], present;
     const unsigned char *chain;     /* NULL: none recorded */
     size_t chain_n;
+    const unsigned char *raw;       /* payload of a tracepoint; NULL: none */
+    size_t raw_n;
     struct fm_cursor read;          /* READ values */
     bool has_read;
     struct fm_cursor branch;        /* entries of 24 bytes */
@@ -166,8 +169,10 @@ static void read_tail(struct fm_perf *perf, struct sample *s, struct fm_cursor *
     uint64_t type = attr->sample_type;
     if ((type & FM_PERF_RAW) != 0) {
         uint32_t size = fm_cursor_u32(c);
-        fm_cursor_skip(c, size);
-        if (size > 0 && fm_cursor_ok(c))
+        s->raw = fm_cursor_bytes(c, size);
+        s->raw_n = size;
+        /* record -R: events that are no tracepoints have four bytes of nothing */
+        if (size > (attr->type == 2 ? 0 : 4) && s->event->trace == NULL && fm_cursor_ok(c))
             fm_perf_note(perf, FM_DIAG_PART_RAW, perf->offset, 1);
     }
     if ((type & FM_PERF_BRANCH_STACK) != 0)
@@ -344,16 +349,25 @@ static fm_node stack_of(struct fm_perf *perf, struct sample *s)
 
 /* ---------------------------------------------------------------------- delivering */
 
+_Static_assert(FIELDS_MAX <= 64, "the fields of a class have a bit each in one word");
+
 static bool declare(struct fm_perf *perf, struct fm_perf_event *event)
 {
+    struct fm_field all[FIELDS_MAX];
     uint64_t wanted[1] = {0};
     const char *name = fm_perf_event_name(&perf->events, event);
     uint64_t period = event->attr.period;
+    size_t n = FIELDS;
     if (name == NULL)
         return fm_perf_fail(perf, FM_NOMEM);
-    event->class_id = fm_class_declare(perf->binding, name, field, FIELDS, period, wanted);
+    memcpy(all, field, sizeof field);
+    for (size_t i = 0; event->trace != NULL && i < event->trace->fields; i++)
+        all[n++] = (struct fm_field){event->trace->field[i].name, event->trace->field[i].type,
+                                     NULL};
+    event->class_id = fm_class_declare(perf->binding, name, all, n, period, wanted);
     if (event->class_id < FM_CLASS_UNMAPPED)
         return fm_perf_fail(perf, FM_NOMEM);
+    fm_perf_sched_event(perf, name, event->trace, &event->sched);
     event->wanted = wanted[0];
     event->declared = true;
     return true;
@@ -365,6 +379,36 @@ static uint64_t default_period(struct fm_perf *perf, const struct fm_perf_event 
         return event->attr.period;
     fm_perf_note(perf, FM_DIAG_PERIOD_FREQ, perf->offset, 1);
     return 1;
+}
+
+/* The fields of its payload that are wanted. */
+static void read_payload(struct fm_perf *perf, const struct fm_perf_event *event, struct sample *s)
+{
+    for (uint64_t left = event->wanted >> FIELDS; left != 0; left &= left - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(left);
+        uint64_t value;
+        if (fm_perf_trace_value(perf->builder, &event->trace->field[i], s->raw, s->raw_n,
+                                perf->swap, &value))
+            set(s, FIELDS + i, value);
+        else
+            fm_perf_note(perf, FM_DIAG_TRACE_PAYLOAD, perf->offset, 1);
+    }
+}
+
+static uint64_t known(const struct sample *s, unsigned f)
+{
+    return (s->present >> f & 1) != 0 ? s->value[f] : UINT64_MAX;
+}
+
+/* Tells the scheduler's part of the importer. */
+static bool add_moment(struct fm_perf *perf, const struct fm_perf_event *event,
+                       const struct sample *s, uint64_t row)
+{
+    const struct fm_perf_moment m = {
+        .time = known(s, F_TIME), .tid = s->tid, .thread = known(s, F_THREAD),
+        .comm = known(s, F_COMM), .stack = known(s, F_STACK), .cpu = known(s, F_CPU), .row = row,
+        .raw = s->raw, .raw_n = s->raw_n};
+    return fm_perf_sched_sample(perf, &event->sched, &m);
 }
 
 /* One row for an event. */
@@ -379,9 +423,13 @@ static bool add_row(struct fm_perf *perf, struct fm_perf_event *event, struct sa
                           perf->offset);
         return true;
     }
+    if (FM_UNLIKELY(event->wanted >> FIELDS != 0))
+        read_payload(perf, event, s);
     row = fm_event(perf->binding, event->class_id, s->value, &s->present);
     if (row == UINT64_MAX)
         return fm_builder_status(perf->builder) == FM_OK || fm_perf_fail(perf, FM_NOMEM);
+    if (FM_UNLIKELY(perf->sched.switches) && !add_moment(perf, event, s, row))
+        return false;
     return !s->deferred || fm_perf_wait(perf, row, s->tid, s->cookie, s->process, perf->words,
                                         s->chain_n);
 }
@@ -522,6 +570,8 @@ bool fm_perf_sample(struct fm_perf *perf, const unsigned char *p, size_t n)
     s.present = 0;
     s.chain = NULL;
     s.chain_n = 0;
+    s.raw = NULL;
+    s.raw_n = 0;
     s.has_read = s.deferred = false;
     s.branches = 0;
     if (FM_UNLIKELY(!read_body(perf, &s, p, n)))
@@ -573,6 +623,7 @@ void fm_perf_sample_ahead(const struct fm_perf *perf, const unsigned char *p, si
 void fm_perf_samples_finish(struct fm_perf *perf)
 {
     fm_perf_waiting_finish(perf);
+    fm_perf_sched_finish(perf);
     fm_account_in(perf->builder, perf->samples_in);
     for (size_t i = 0; i <= FM_PERF_R_KNOWN; i++) {
         const char *name = i < FM_PERF_R_KNOWN ? fm_perf_record_name((uint32_t)i) : "unknown";

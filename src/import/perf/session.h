@@ -3,7 +3,9 @@
  *
  *     perf.c      probe, header, attributes, the order of things; directories
  *     feature.c   feature sections -> provenance, build-ids, event names
- *     tracing.c   names of tracepoints from the tracing data
+ *     tracing.c   names and formats of tracepoints from the tracing data
+ *     trace.c     a format text -> fields of a payload
+ *     sched.c     scheduler events -> time off the CPU, run queue, wake-ups
  *     stream.c    bytes -> records; compressed records -> records; rounds
  *     record.c    a record, in time order -> machine.c
  *     sample.c    a sample -> fields -> a row of the store, through formats/perf.yaml
@@ -19,13 +21,15 @@
 #include "import/perf/block.h"
 #include "import/perf/event.h"
 #include "import/perf/machine.h"
+#include "import/perf/sched.h"
 
 /* Record types, as far as code names them. */
 enum {
     FM_PERF_R_MMAP = 1, FM_PERF_R_LOST = 2, FM_PERF_R_COMM = 3, FM_PERF_R_EXIT = 4,
     FM_PERF_R_THROTTLE = 5, FM_PERF_R_UNTHROTTLE = 6, FM_PERF_R_FORK = 7, FM_PERF_R_READ = 8,
     FM_PERF_R_SAMPLE = 9, FM_PERF_R_MMAP2 = 10, FM_PERF_R_AUX = 11,
-    FM_PERF_R_LOST_SAMPLES = 13, FM_PERF_R_NAMESPACES = 16, FM_PERF_R_KSYMBOL = 17,
+    FM_PERF_R_LOST_SAMPLES = 13, FM_PERF_R_SWITCH = 14, FM_PERF_R_SWITCH_CPU_WIDE = 15,
+    FM_PERF_R_NAMESPACES = 16, FM_PERF_R_KSYMBOL = 17,
     FM_PERF_R_CGROUP = 19, FM_PERF_R_DEFERRED = 22, FM_PERF_R_USER = 64,
     FM_PERF_R_HEADER_ATTR = 64, FM_PERF_R_TRACING_DATA = 66, FM_PERF_R_BUILD_ID = 67,
     FM_PERF_R_FINISHED_ROUND = 68, FM_PERF_R_AUXTRACE = 71, FM_PERF_R_THREAD_MAP = 73,
@@ -116,6 +120,7 @@ struct fm_perf {
     uint64_t *waiting_word;
     size_t waiting_words, waiting_word_cap;
     struct fm_map waiting_by_tid;
+    struct fm_perf_sched sched;
 
     uint64_t samples_in;            /* those that were dropped before a mapping saw them */
     uint64_t count[FM_PERF_R_KNOWN + 1];

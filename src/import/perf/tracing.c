@@ -7,7 +7,7 @@
  *     u32 systems, each { name\0, u32 n, n x { u64 size, format } } ...
  *
  * A format is text with the lines "name: sched_switch" and "ID: 314". The event's attr.config is
- * the id; its name is system:name. The payloads of tracepoints are not decoded here.
+ * the id; its name is system:name; trace.c reads the fields.
  */
 #include "import/perf/session.h"
 
@@ -29,21 +29,37 @@ static const char *line_value(const char *s, size_t n, const char *key, size_t *
     return NULL;
 }
 
-static bool name_event(struct fm_perf *perf, const char *system, size_t system_n,
-                       const char *text, size_t n)
+/* What the tracing data says of its writer. */
+struct tracing {
+    bool big;
+    unsigned long_size;
+};
+
+/* The event that a format text describes, when it was recorded: its name and fields. */
+static bool take_format(struct fm_perf *perf, const struct tracing *t, const char *system,
+                        size_t system_n, const char *text, size_t n)
 {
     size_t name_n, id_n;
     uint64_t id;
+    char *system_text = fm_arena_strn(&perf->events.arena, system, system_n);
+    if (system_text == NULL)
+        return fm_perf_fail(perf, FM_NOMEM);
     const char *name = line_value(text, n, "name: ", &name_n);
     const char *number = line_value(text, n, "ID: ", &id_n);
     if (name == NULL || number == NULL || !fm_text_u64(number, id_n, &id))
         return true;
     for (size_t i = 0; i < perf->events.n; i++) {
         struct fm_perf_event *event = &perf->events.event[i];
-        if (event->attr.type != 2 || event->attr.config != id || event->name != NULL)
+        if (event->attr.type != 2 || event->attr.config != id)
             continue;
-        char *full = fm_arena_printf(&perf->events.arena, "%.*s:%.*s", (int)system_n, system,
-                                     (int)name_n, name);
+        if (event->trace == NULL &&
+            !fm_perf_trace_parse(&perf->events.arena, system_text, text, n, t->long_size, t->big,
+                                 &event->trace))
+            return fm_perf_fail(perf, FM_NOMEM);
+        if (event->name != NULL)
+            continue;
+        char *full = fm_arena_printf(&perf->events.arena, "%s:%.*s", system_text,
+                                     (int)FM_MIN(name_n, 256u), name);
         if (full == NULL)
             return fm_perf_fail(perf, FM_NOMEM);
         event->name = full;
@@ -59,6 +75,7 @@ static void skip_text(struct fm_cursor *c)
 bool fm_perf_tracing(struct fm_perf *perf, const unsigned char *data, size_t n, uint64_t offset)
 {
     static const unsigned char magic[] = {23, 8, 68, 't', 'r', 'a', 'c', 'i', 'n', 'g'};
+    struct tracing t;
     struct fm_cursor c;
     size_t length;
     fm_cursor_init(&c, data, n, offset, false);
@@ -69,9 +86,10 @@ bool fm_perf_tracing(struct fm_perf *perf, const unsigned char *data, size_t n, 
         return true;
     }
     (void)fm_cursor_text(&c, fm_cursor_left(&c), false, &length);
-    bool big = fm_cursor_u8(&c) != 0;
-    c.swap = big != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-    fm_cursor_skip(&c, 5);
+    t.big = fm_cursor_u8(&c) != 0;
+    c.swap = t.big != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+    t.long_size = fm_cursor_u8(&c);
+    fm_cursor_skip(&c, 4);
     for (unsigned i = 0; i < 2; i++) {
         (void)fm_cursor_text(&c, fm_cursor_left(&c), false, &length);
         skip_text(&c);
@@ -88,7 +106,7 @@ bool fm_perf_tracing(struct fm_perf *perf, const unsigned char *data, size_t n, 
                 break;
             size_t left = fm_cursor_left(&text);
             const char *format = (const char *)fm_cursor_bytes(&text, left);
-            if (!name_event(perf, system, FM_MIN(system_n, 256), format, left))
+            if (!take_format(perf, &t, system, FM_MIN(system_n, 256u), format, left))
                 return false;
         }
     }
