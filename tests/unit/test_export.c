@@ -412,7 +412,7 @@ END_TEST
 
 START_TEST(exporters_survive_every_failed_allocation)
 {
-    static const char *const exporter[] = {"folded", "speedscope", "svg", "perf-script"};
+    static const char *const exporter[] = {"folded", "html", "speedscope", "svg", "perf-script"};
     size_t e;
     for (e = 0; e < FM_COUNT(exporter); e++) {
         uint64_t n;

@@ -153,6 +153,11 @@ static enum fm_status put_blocks(struct fm_html *h, struct fm_error *err)
     open_block(h, "fm-nodes");
     fm_html_write_nodes(h);
     close_block(h);
+    if (h->tree->base != NULL) {
+        open_block(h, "fm-base");
+        fm_html_write_base(h);
+        close_block(h);
+    }
     open_block(h, "fm-names");
     status = fm_html_write_names(h, err);
     close_block(h);
@@ -197,5 +202,6 @@ const struct fm_exporter fm_exporter_html = {
     .shape = FM_SHAPE_TREE,
     .setting = settings,
     .kinds = true,
+    .pair = FM_PAIR_ALWAYS,
     .write = write_html,
 };

@@ -69,9 +69,10 @@ enum fm_status fm_html_number_names(struct fm_html *h, struct fm_error *err);
 enum fm_status fm_html_write_names(struct fm_html *h, struct fm_error *err);
 void fm_html_release_names(struct fm_html *h);
 
-/* nodes.c: finds the scale; writes the tree. */
+/* nodes.c: finds the scale; writes the tree, and what its nodes weigh in a base. */
 void fm_html_find_scale(struct fm_html *h);
 void fm_html_write_nodes(struct fm_html *h);
+void fm_html_write_base(struct fm_html *h);
 
 /* meta.c: writes what else there is to know. */
 enum fm_status fm_html_write_meta(struct fm_html *h, struct fm_error *err);

@@ -8,6 +8,8 @@
  *     scale             weights of the block of nodes are multiples of it
  *     total             the sum, as text: it may be more than a double holds
  *     samples, nodes, names, depth
+ *     base              of a differential {title, total (text), samples, by}: weights of the base
+ *                       are multiplied by `by` to be compared; null
  *     start, end        ns on the store's timeline, or null; wall: ns since 1970 of start, as text
  *     view, order, colors, theme    how the page opens; null: as the page thinks best
  *     kinds             names of the kinds of frames, by number
@@ -173,6 +175,32 @@ static void put_times(struct fm_html *h, struct fm_out *out)
     }
 }
 
+/* "old.data" of the base's first source. */
+static void put_base(struct fm_html *h, struct fm_out *out)
+{
+    const struct fm_selection *base = h->export->base;
+    const char *name = NULL, *slash;
+    put_key(out, "base");
+    if (h->tree->base == NULL || h->tree->nodes == 0) {
+        fm_out_text(out, "null");
+        return;
+    }
+    if (base != NULL && fm_store_sources(base->store) > 0) {
+        name = fm_store_str(base->store, fm_store_source_row(base->store, 0)->name, NULL);
+        slash = strrchr(name, '/');
+        name = slash != NULL && slash[1] != '\0' ? slash + 1 : name;
+    }
+    fm_out_text(out, "{\"title\":");
+    put_str(out, name);
+    fm_out_text(out, ",\"total\":\"");
+    fm_out_u128(out, h->tree->base[0].total);
+    fm_out_text(out, "\",\"samples\":");
+    fm_out_u64(out, h->tree->base[0].total_samples);
+    fm_out_text(out, ",\"by\":");
+    fm_out_f64(out, h->tree->scaling.by);
+    fm_out_char(out, '}');
+}
+
 static void put_all(struct fm_html *h, struct fm_out *out)
 {
     const struct fm_selection *sel = h->export->sel;
@@ -207,6 +235,7 @@ static void put_all(struct fm_html *h, struct fm_out *out)
     fm_out_u64(out, h->names);
     put_key(out, "depth");
     fm_out_u64(out, h->tree->depth);
+    put_base(h, out);
     put_times(h, out);
     for (i = 0; i < FM_COUNT(how); i++) {
         put_key(out, how[i]);

@@ -9,8 +9,10 @@
  *     number    the name
  *     number    self weight, only when what is 2
  *
- * A line feed stands before node 65536, 131072 ... Weights are divided by their greatest common
- * divisor, which the meta block tells: those of samples taken every so often become 1 mostly.
+ * A differential has a second block, the self weights of the base as recorded: a number a node.
+ *
+ * In both a line feed stands before node 65536, 131072 ... Weights are divided by their greatest
+ * common divisor, which the meta block tells: those of samples taken every so often become 1 mostly.
  */
 #include "export/html/html.h"
 
@@ -36,8 +38,11 @@ void fm_html_number(struct fm_out *out, fm_u128 v)
     fm_html_symbol(out, (unsigned)v);
 }
 
+/* The greatest common divisor; of 0 and a number the number. */
 static fm_u128 common(fm_u128 a, fm_u128 b)
 {
+    if (b != 0 && a % b == 0)
+        return b;
     while (b != 0) {
         fm_u128 rest = a % b;
         a = b;
@@ -48,12 +53,13 @@ static fm_u128 common(fm_u128 a, fm_u128 b)
 
 void fm_html_find_scale(struct fm_html *h)
 {
+    const struct fm_call_base *base = h->tree->base;
     fm_u128 scale = 0;
     uint32_t i;
     for (i = 0; i < h->tree->nodes && scale != 1; i++) {
-        fm_u128 self = h->tree->node[i].self;
-        if (self > 0 && (scale == 0 || self % scale != 0))
-            scale = common(self, scale);
+        scale = common(h->tree->node[i].self, scale);
+        if (base != NULL)
+            scale = common(base[i].self, scale);
     }
     h->scale = scale > 0 ? scale : 1;
 }
@@ -79,5 +85,15 @@ void fm_html_write_nodes(struct fm_html *h)
         if (self > 1)
             fm_html_number(out, self);
         before = node[i].depth;
+    }
+}
+
+void fm_html_write_base(struct fm_html *h)
+{
+    uint32_t i;
+    for (i = 0; i < h->tree->nodes; i++) {
+        if (i > 0 && i % LINE == 0)
+            fm_out_char(h->out, '\n');
+        fm_html_number(h->out, h->tree->base[i].self / h->scale);
     }
 }

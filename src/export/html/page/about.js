@@ -11,6 +11,7 @@
         ["↑ ↓ ← →", "walk"], ["Enter", "zoom, open"], ["Backspace", "zoom out by one"],
         ["0 or Esc", "reset zoom"], ["s, double click", "callers and callees"],
         ["i", "icicle"], ["o", "order by weight"], ["b", "tree from the bottom up"],
+        ["p", "boxes as wide as in the base"],
         ["d", "light or dark"], ["?", "this panel"]
     ];
 
@@ -37,6 +38,9 @@
                 : meta.weigh + " (" + meta.unit + ")"],
             ["total", FM.weight(model.sum, meta.unit) + " (" + FM.commas(model.sum) + ")"],
             ["samples", FM.commas(meta.samples)],
+            ["compared with", meta.base === null ? "" : (meta.base.title || "the base") + ": " +
+                FM.weight(Number(meta.base.total), meta.unit) + (meta.base.by === 1 ? ""
+                : ", times " + Number(meta.base.by.toPrecision(6)))],
             ["recorded", wall(meta.wall)],
             ["length", timed ? seconds(meta.end - meta.start) : ""],
             ["call paths", FM.commas(meta.nodes > 0 ? meta.nodes - 1 : 0)],

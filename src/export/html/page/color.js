@@ -88,14 +88,13 @@
     const scale = [];
     for (let k = -differences; k <= differences; k++) scale.push(difference(k / differences));
     const scaleCss = scale.map(css), scaleInk = scale.map(inkOn);
-    const fresh = [255, 205, 60], freshCss = css(fresh);
+    const freshCss = css([255, 205, 60]), goneCss = css([150, 132, 206]);
 
-    /* Where a node's change lies on the scale: its share now less its share before, the greatest
-     * such change of the tree being the end; -1: new. */
+    /* Where a node's change lies on the scale, whose end is the greatest change of the tree; -1: new
+     * (or, in a tree of the weights before, gone). */
     function step(tree, i) {
-        const now = tree.total(i) / (tree.sum || 1), was = tree.before(i) / (tree.sumBefore || 1);
-        if (was === 0 && now > 0) return -1;
-        const d = (now - was) / FM.color.most(tree);
+        if (tree.before(i) === 0 && tree.total(i) > 0) return -1;
+        const d = tree.change(i) * (tree.isBefore ? -1 : 1) / FM.color.most(tree);
         return Math.round(Math.max(-1, Math.min(1, d)) * differences) + differences;
     }
 
@@ -135,8 +134,7 @@
                 known.sum === tree.sum) return known.most;
             let top = 1e-9;
             for (let i = 1; i < tree.n; i++) {
-                const d = Math.abs(tree.total(i) / (tree.sum || 1) -
-                    tree.before(i) / (tree.sumBefore || 1));
+                const d = Math.abs(tree.change(i));
                 if (d > top) top = d;
             }
             most.set(tree, { pre: tree.pre, base: tree.base, sum: tree.sum, most: top });
@@ -149,7 +147,7 @@
         of(tree, i) {
             if (tree.base !== null) {
                 const s = step(tree, i);
-                return s < 0 ? freshCss : scaleCss[s];
+                return s < 0 ? tree.isBefore ? goneCss : freshCss : scaleCss[s];
             }
             const k = tree.name[i];
             return cache[k] || (cache[k] = css(pick(k)));
@@ -165,10 +163,11 @@
         ofName(k) {
             return cache[k] || (cache[k] = css(pick(k)));
         },
-        legend() {
+        legend(before) {
             if (model.base !== null)
                 return [["less", scaleCss[2]], ["same", scaleCss[differences]],
-                    ["more", scaleCss[2 * differences - 2]], ["new", freshCss]];
+                    ["more", scaleCss[2 * differences - 2]],
+                    before ? ["gone", goneCss] : ["new", freshCss]];
             if (this.mode === "kind") {
                 const used = new Set();
                 for (let k = 0; k < model.meta.names; k++) used.add(model.kind[k]);

@@ -1,7 +1,8 @@
 /*
  * flame.js - the view "flame": flame graph or icicle, by name or by weight, zoom and crumbs.
  *
- * State: zoom = number of the node in the file's order, down = 1 icicle, order = weight.
+ * State: zoom = number of the node in the file's order, down = 1 icicle, order = weight, before = 1
+ * boxes as wide as they were in the base of a differential, so that what is gone is seen.
  */
 "use strict";
 (function () {
@@ -13,22 +14,26 @@
         : model.meta.view === "icicle";
     const order = () => asked("order") || model.meta.order || "name";
 
+    const before = () => model.base !== null && asked("before") === "1";
+
     /* Numbers of the file's order to those of the tree on show, and the other way. */
     const shown = i => back === null ? i : back[i];
     const filed = i => tree.from ? tree.from[i] : i;
 
     function arrange() {
         back = null;
-        tree = model;
+        tree = before() ? model.turned() : model;
         if (order() !== "weight") return;
-        tree = FM.byWeight(model);
+        tree = FM.byWeight(tree);
         back = new Uint32Array(tree.n);
         for (let i = 0; i < tree.n; i++) back[tree.from[i]] = i;
     }
 
+    const weighs = z => (before() ? model.before(z) : model.total(z)) > 0;
+
     function zoomed() {
         const z = Number(asked("zoom") || 0);
-        return Number.isInteger(z) && z > 0 && z < model.n && model.total(z) > 0 ? z : 0;
+        return Number.isInteger(z) && z > 0 && z < model.n && weighs(z) ? z : 0;
     }
 
     function setZoom(i, smooth) {
@@ -45,7 +50,7 @@
     }
 
     function drawCrumbs() {
-        const path = tree.n ? tree.path(canvas.zoom) : [];
+        const path = canvas.zoom > 0 ? tree.path(canvas.zoom) : [];
         crumbs.replaceChildren(...path.slice(-40).map((i, k, list) => {
             const last = k === list.length - 1, name = FM.model.names[tree.name[i]];
             const text = name.length > 60 ? name.slice(0, 59) + "…" : name;
@@ -55,12 +60,12 @@
             }, text);
         }));
         crumbs.scrollLeft = crumbs.scrollWidth;
-        crumbs.hidden = path.length < 2;
-        buttons.reset.disabled = path.length < 2;
+        crumbs.hidden = path.length === 0;
+        buttons.reset.disabled = path.length === 0;
     }
 
     function drawLegend() {
-        legend.replaceChildren(...FM.color.legend().slice(0, 12).map(([label, color]) => {
+        legend.replaceChildren(...FM.color.legend(before()).slice(0, 12).map(([label, color]) => {
             const dot = FM.el("span.fm-dot");
             dot.style.background = color;
             return FM.el("span.fm-key", null, dot, label);
@@ -72,6 +77,9 @@
     }
 
     function drawButtons() {
+        buttons.before.hidden = model.base === null;
+        buttons.color.hidden = model.base !== null;
+        press(buttons.before, before());
         press(buttons.down, down());
         press(buttons.order, order() === "weight");
         buttons.color.value = FM.color.mode;
@@ -91,6 +99,16 @@
         arrange();
         drawButtons();
         canvas.setTree(tree, shown(z));
+        drawCrumbs();
+    }
+
+    function toggleBefore() {
+        const z = filed(canvas.zoom);
+        FM.state.set({ before: before() ? null : "1" });
+        arrange();
+        drawButtons();
+        drawLegend();
+        canvas.setTree(tree, shown(weighs(z) ? z : 0));
         drawCrumbs();
     }
 
@@ -118,14 +136,16 @@
             legend = FM.el("div.fm-legend");
             buttons.down = FM.button("Icicle", "root at the top (I)", toggleDown);
             buttons.order = FM.button("By weight", "callees by weight, not by name (O)", toggleOrder);
+            buttons.before = FM.button("As before", "boxes as wide as they were in the base (P)",
+                toggleBefore);
             buttons.reset = FM.button("Reset zoom", "show all (0 or Escape)", () => onzoom(0));
             buttons.color = FM.el("select.fm-button", {
                 "aria-label": "colours", title: "what colours mean",
                 on: { change: e => FM.color.set(e.target.value) }
             }, ...FM.color.modes().map(([value, text]) =>
                 FM.el("option", { value }, "Colour: " + text)));
-            el.append(FM.el("div.fm-bar", null, buttons.down, buttons.order, buttons.color,
-                buttons.reset, crumbs, legend), canvas.element);
+            el.append(FM.el("div.fm-bar", null, buttons.down, buttons.order, buttons.before,
+                buttons.color, buttons.reset, crumbs, legend), canvas.element);
             arrange();
             drawButtons();
             drawLegend();
@@ -139,15 +159,17 @@
             if (what === "weights") {
                 const z = filed(canvas.zoom);
                 arrange();
-                canvas.setTree(tree, shown(model.total(z) > 0 ? z : 0));
+                canvas.setTree(tree, shown(weighs(z) ? z : 0));
                 drawCrumbs();
+                drawButtons();
                 drawLegend();
             } else if (what === "state") {
                 if (down() !== canvas.down) {
                     canvas.down = down();
                     canvas.room = 0;
                 }
-                if ((order() === "weight") !== (back !== null)) {
+                if ((order() === "weight") !== (back !== null) ||
+                    before() !== (tree.isBefore === true)) {
                     arrange();
                     canvas.setTree(tree, shown(zoomed()));
                 }
@@ -164,6 +186,8 @@
         key(event) {
             if (event.key === "i" || event.key === "I") toggleDown();
             else if (event.key === "o" || event.key === "O") toggleOrder();
+            else if ((event.key === "p" || event.key === "P") && model.base !== null)
+                toggleBefore();
             else if (event.key === "0" || event.key === "Escape") onzoom(0);
             else canvas.key(event);
             return event.defaultPrevented;

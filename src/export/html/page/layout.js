@@ -189,6 +189,7 @@
         to.close();
         to.weigh(weight, before);
         to.from = from;
+        to.isBefore = tree.isBefore;
         return to;
     };
 })();

@@ -200,6 +200,7 @@
         if (shares[0] === meta.unit) shares.shift();
         const warning = FM.warning();
         page.caption = FM.el("span.fm-caption", { hidden: true });
+        if (meta.base !== null) shares.push("against " + (meta.base.title || "its base"));
         return FM.el("header.fm-head", null,
             FM.el("div.fm-titles", null, FM.el("h1", { title: meta.title }, meta.title),
                 FM.el("p", null, shares.join(" · "), page.caption)),

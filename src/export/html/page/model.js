@@ -14,6 +14,7 @@
  *   tree.total(i), tree.sum                        of the weights shown
  *   tree.base                                      null, or the tree's weights before, as pre
  *   tree.before(i)                                 total of those
+ *   tree.isBefore                                  the two are swapped: turned()
  *   tree.at(weight, depth)                         the node there, -1
  *
  * The model is such a tree with the names, and with what the page is told:
@@ -97,6 +98,20 @@ FM.Tree = class {
         this.self = self;
         this.pre = FM.prefix(self, this.pre);
         this.base = base ? FM.prefix(base, null) : null;
+    }
+    /* The share of the whole by which a node grew: weights before are comparable as they are. */
+    change(i) {
+        return (this.total(i) - this.before(i)) / (Math.max(this.sum, this.sumBefore) || 1);
+    }
+    /* The same nodes as wide as they were: weights before are those shown, and the other way. */
+    turned() {
+        const tree = Object.assign(new FM.Tree(0), this);
+        tree.pre = this.base;
+        tree.base = this.pre;
+        tree.self = new Float64Array(this.n);
+        for (let i = 0; i < this.n; i++) tree.self[i] = this.base[i + 1] - this.base[i];
+        tree.isBefore = true;
+        return tree;
     }
     /* The last node that begins at or before a weight: the one whose own weight lies there. */
     last(weight, from, to) {
@@ -217,12 +232,13 @@ FM.readNodes = function* (model, text) {
     model.close();
 };
 
-/* The weights before, self of every node: a number each. */
+/* The weights before, self of every node, scaled to be compared. */
 FM.readBase = function (model, text) {
     const r = new FM.Reader(text), base = new Float64Array(model.n);
+    const scale = model.scale * model.meta.base.by;
     for (let i = 0; i < model.n; i++) {
         if (i > 0 && (i & 0xffff) === 0) r.at++;
-        base[i] = r.number() * model.scale;
+        base[i] = r.number() * scale;
     }
     return base;
 };

@@ -25,9 +25,7 @@
             ["total", FM.weight(sums.total[k], unit) + " · " + FM.percent(sums.total[k], model.sum)],
             ["self", FM.weight(sums.self[k], unit) + " · " + FM.percent(sums.self[k], model.sum)]];
         if (model.base)
-            facts.push(["change", sums.totalBefore[k] === 0 ? "new"
-                : FM.points(sums.total[k] / (model.sum || 1) -
-                    sums.totalBefore[k] / (model.sumBefore || 1))]);
+            facts.push(["change", FM.grown(sums.totalBefore[k], sums.total[k], unit)]);
         const module = FM.moduleOf(k), file = model.file[k];
         if (module) facts.push(["module", module]);
         if (file > 0)

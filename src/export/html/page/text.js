@@ -4,7 +4,7 @@
  *   FM.commas(1234567)            "1,234,567"
  *   FM.weight(1234567, "ns")      "1.235 ms"; bytes as "1.18 MiB"; else with commas
  *   FM.percent(part, whole)       "12.3%", "0.02%", "<0.01%", "100%"
- *   FM.points(share)              "+1.30 pp"
+ *   FM.grown(before, after, unit) "+1.20 ms (+45%)"
  *   FM.shortName(name)            without packages
  */
 "use strict";
@@ -37,7 +37,7 @@
         if (Object.prototype.hasOwnProperty.call(starts, unit)) return scaled(v * starts[unit], times);
         if (unit === "bytes" || unit === "byte" || unit === "B") return scaled(v, sizes);
         const one = Math.abs(v) === 1 && unit === "samples";
-        return FM.commas(v) + (one ? " sample" : unit ? " " + unit : "");
+        return (Math.abs(v) < 10 && v % 1 !== 0 ? v.toFixed(1) : FM.commas(v)) + (one ? " sample" : unit ? " " + unit : "");
     };
 
     FM.percent = function (part, whole) {
@@ -58,9 +58,14 @@
         return dots !== null ? name.slice(dots[0].length) : name;
     };
 
-    /* "+1.3 pp": a difference of shares, in percent points. */
-    FM.points = function (p) {
-        const s = Math.abs(100 * p).toFixed(2);
-        return (s === "0.00" ? "±" : p < 0 ? "−" : "+") + s + " pp";
+    /* "+1.20 ms (+45%)", "new", "gone", "same" */
+    FM.grown = function (before, after, unit) {
+        const d = after - before;
+        if (before === 0 && after > 0) return "new";
+        if (after === 0 && before > 0) return "gone";
+        if (Math.abs(d) < 1e-9 * Math.max(before, after) || d === 0) return "same";
+        const sign = d > 0 ? "+" : "−", share = 100 * Math.abs(d) / before;
+        return sign + FM.weight(Math.abs(d), unit) + " (" + sign +
+            (share < 10 ? share.toFixed(1) : share.toFixed(0)) + "%)";
     };
 })();

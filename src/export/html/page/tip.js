@@ -23,11 +23,11 @@
         if (self !== total)
             facts.push(["self", FM.weight(self, unit), FM.percent(self, tree.sum) + " of all"]);
         if (tree.base !== null) {
-            const was = tree.before(node);
-            facts.push(["before", FM.weight(was, unit),
-                FM.percent(was, tree.sumBefore) + " of all",
-                was === 0 ? "new" : FM.points(total / (tree.sum || 1) -
-                    was / (tree.sumBefore || 1))]);
+            const other = tree.before(node);
+            facts.push([tree.isBefore ? "after" : "before", FM.weight(other, unit),
+                FM.percent(other, tree.sumBefore) + " of all"]);
+            facts.push(["change", FM.grown(tree.isBefore ? total : other,
+                tree.isBefore ? other : total, unit)]);
         }
         if (k < model.meta.names) {
             const kind = model.meta.kinds[model.kind[k]];

@@ -11,8 +11,7 @@
     const key = () => FM.state.get("sort") || (model.base ? "change" : "self");
     const up = () => FM.state.get("up") === "1";
 
-    const change = k => sums.total[k] / (model.sum || 1) -
-        sums.totalBefore[k] / (model.sumBefore || 1);
+    const change = k => sums.total[k] - sums.totalBefore[k];
 
     function columns() {
         const list = [["self", "Self"], ["total", "Total"]];
@@ -66,11 +65,12 @@
             FM.el("span.fm-num", null, FM.weight(sums.total[k], unit)),
             FM.share(sums.total[k], model.sum)];
         if (model.base) {
-            const d = change(k), fresh = sums.totalBefore[k] === 0;
+            const d = change(k);
             cells.push(FM.el("span.fm-num", null, FM.weight(sums.totalBefore[k], unit)),
                 FM.share(sums.totalBefore[k], model.sumBefore),
-                FM.el(d > 0 ? "span.fm-num.fm-more" : "span.fm-num.fm-less", null,
-                    fresh ? "new" : FM.points(d)));
+                FM.el(d > 0 ? "span.fm-num.fm-more" : d < 0 ? "span.fm-num.fm-less"
+                    : "span.fm-num", null,
+                    FM.grown(sums.totalBefore[k], sums.total[k], unit)));
         }
         cells.push(FM.nameCell(k));
         if (model.meta.modules.length > 0)

@@ -119,9 +119,8 @@
             FM.share(row.weight, total),
             FM.el("span.fm-num", null, row.self > 0 ? FM.weight(row.self, unit) : "")];
         if (model.base) {
-            const d = row.weight / (model.sum || 1) - row.before / (model.sumBefore || 1);
-            cells.push(FM.el(d > 0 ? "span.fm-num.fm-more" : "span.fm-num.fm-less", null,
-                row.before === 0 ? "new" : FM.points(d)));
+            cells.push(FM.el(row.weight > row.before ? "span.fm-num.fm-more"
+                : "span.fm-num.fm-less", null, FM.grown(row.before, row.weight, unit)));
         }
         const twist = FM.el("span.fm-twist", { "aria-hidden": "true" },
             row.many ? row.open ? "▾" : "▸" : "");
