@@ -220,6 +220,17 @@ static void check_kept(const struct cli *cli, const struct fm_store *store)
     }
 }
 
+/* Sources whose times lie on no common line with those of the others. */
+static void say_clocks(const struct fm_store *store)
+{
+    const char *key, *value;
+
+    for (size_t i = 0; i < fm_store_sources(store); i++)
+        for (size_t k = 0; fm_store_provenance(store, i, k, &key, &value); k++)
+            if (strcmp(key, "clock-warning") == 0)
+                say("warning: %s", value);
+}
+
 int load(struct cli *cli, const char *const *path, size_t n, const char *needs,
          struct fm_store **store)
 {
@@ -242,6 +253,7 @@ int load(struct cli *cli, const char *const *path, size_t n, const char *needs,
         return status == FM_OK ? EXIT_NOTHING : say_error(&err);
     result = say_findings(*store, status, &err);
     check_kept(cli, *store);
+    say_clocks(*store);
     if (result == EXIT_DAMAGE && cli->options.strict) {
         say("nothing written: the input is damaged and --strict was given");
         fm_store_free(*store);

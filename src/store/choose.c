@@ -4,7 +4,8 @@
  *     auto      what the mapping prefers, see fm_store_event_default()
  *     all       every event with samples or weight-bearing stacks, except derived rows
  *     NAME      every event of that name; else of that metric ("alloc" is three events of JFR);
- *               else the first present entry of an alias ("cpu" is this event, or else that one);
+ *               else the first present entry of an alias ("cpu" is this event, or else that one, or
+ *               those that a glob matches);
  *               else a derived event ("leak"); else every event whose name, or else metric, a glob
  *               matches
  *     A,B       each of them; a comma between slashes belongs to a name
@@ -31,6 +32,7 @@ struct chooser {
     struct fm_choice *choice;
     size_t events;
     bool empty;                /* events without rows count as well */
+    enum fm_status status;     /* no memory for a glob */
 };
 
 static bool is(const struct fm_store *store, fm_str id, struct item want)
@@ -77,6 +79,39 @@ static bool next_item(const char **list, struct item *item)
     return item->n > 0;
 }
 
+static bool by_pattern(struct chooser *c, const struct fm_pattern *pattern, bool metric)
+{
+    bool some = false;
+    for (size_t i = 0; i < c->events; i++) {
+        const struct fm_event *e = fm_store_event_row(c->store, i);
+        size_t n;
+        const char *s = fm_store_str(c->store, metric ? e->metric : e->name, &n);
+        if ((e->rows > 0 || c->empty) && fm_pattern_match(pattern, s, n)) {
+            take(c, i);
+            some = true;
+        }
+    }
+    return some;
+}
+
+/* An entry of an alias: a name, a metric or a glob. */
+static bool by_entry(struct chooser *c, struct item item)
+{
+    struct fm_pattern *pattern;
+    bool some;
+    if (by_text(c, item, false) || by_text(c, item, true))
+        return true;
+    if (memchr(item.s, '*', item.n) == NULL && memchr(item.s, '?', item.n) == NULL)
+        return false;
+    c->status = fm_pattern_new(&fm_store_ctx(c->store)->mem, item.s, item.n, false, &pattern,
+                               NULL);
+    if (c->status != FM_OK)
+        return false;
+    some = by_pattern(c, pattern, false) || by_pattern(c, pattern, true);
+    fm_pattern_free(pattern);
+    return some;
+}
+
 static bool by_alias(struct chooser *c, struct item want)
 {
     size_t n;
@@ -87,7 +122,7 @@ static bool by_alias(struct chooser *c, struct item want)
         if (!is(c->store, alias[i].name, want))
             continue;
         while (next_item(&list, &item))
-            if (by_text(c, item, false) || by_text(c, item, true))
+            if (by_entry(c, item))
                 return true;
     }
     return false;
@@ -108,21 +143,6 @@ static bool by_derived(struct chooser *c, struct item want)
         }
     }
     return false;
-}
-
-static bool by_pattern(struct chooser *c, const struct fm_pattern *pattern, bool metric)
-{
-    bool some = false;
-    for (size_t i = 0; i < c->events; i++) {
-        const struct fm_event *e = fm_store_event_row(c->store, i);
-        size_t n;
-        const char *s = fm_store_str(c->store, metric ? e->metric : e->name, &n);
-        if ((e->rows > 0 || c->empty) && fm_pattern_match(pattern, s, n)) {
-            take(c, i);
-            some = true;
-        }
-    }
-    return some;
 }
 
 static bool by_glob(struct chooser *c, const struct fm_pattern *pattern)
@@ -183,6 +203,8 @@ static enum fm_status choose(struct chooser *c, struct item want, bool *as, stru
     bool some;
     if (plain(c, want, as))
         return FM_OK;
+    if (c->status != FM_OK)
+        return fm_error_nomem(err);
     *as = false;
     status = fm_pattern_new(&fm_store_ctx(c->store)->mem, want.s, want.n, false, &pattern, err);
     if (status != FM_OK)
@@ -301,7 +323,7 @@ static enum fm_status choose_list(struct chooser *c, const char *want, struct fm
 enum fm_status fm_events_choose(struct fm_store *store, const char *want, struct fm_choice *choice,
                                 struct fm_error *err)
 {
-    struct chooser c = {store, choice, fm_store_events(store), false};
+    struct chooser c = {store, choice, fm_store_events(store), false, FM_OK};
     struct item item = {want, want != NULL ? strlen(want) : 0};
     enum fm_status status = FM_OK;
     bool as = false;
@@ -333,7 +355,7 @@ enum fm_status fm_events_choose(struct fm_store *store, const char *want, struct
 bool fm_event_known(struct fm_store *store, const char *name)
 {
     struct fm_choice choice = {.event = NULL};
-    struct chooser c = {store, &choice, fm_store_events(store), false};
+    struct chooser c = {store, &choice, fm_store_events(store), false, FM_OK};
     struct item item = {name, strlen(name)};
     bool as, known;
     choice.event = fm_mem_zalloc(&fm_store_ctx(store)->mem, c.events);

@@ -6,8 +6,12 @@
  *
  *     shift = shift' + (wall - wall_at) - (wall' - wall_at')
  *
- * Nothing fits: FM_DIAG_CLOCK_UNKNOWN and a provenance row "clock-warning" that names both.
- * `--clock-offset SRC=+1ms,…` is added on top and silences the warning of that source.
+ * Nothing fits: FM_DIAG_CLOCK_UNKNOWN and a provenance row "clock-warning" that names both, their
+ * clocks, and what helps. `--clock-offset SRC=+1ms,…` is added on top and silences the warning of
+ * that source; of all of them, when it is given for the first.
+ *
+ * The scheduler clock of perf is one clock for all recordings of a host. It runs unslewed, as
+ * CLOCK_MONOTONIC_RAW does, but has an offset of its own: it is not taken for another clock.
  */
 #include "store/inside.h"
 #include "util/error.h"
@@ -16,7 +20,7 @@
 static bool shared_clock(enum fm_clock clock)
 {
     return clock == FM_CLOCK_MONOTONIC || clock == FM_CLOCK_MONOTONIC_RAW ||
-           clock == FM_CLOCK_REALTIME || clock == FM_CLOCK_BOOT;
+           clock == FM_CLOCK_REALTIME || clock == FM_CLOCK_BOOT || clock == FM_CLOCK_PERF;
 }
 
 static fm_str host_of(const struct fm_store *store, const struct fm_source *s)
@@ -55,6 +59,16 @@ static bool align(const struct fm_store *store, struct fm_source *s, const struc
            !__builtin_add_overflow(to->shift, apart, &s->shift);
 }
 
+/* Clocks that count from boot do not reach 2001 as nanoseconds since 1970: times from then on, of a
+ * source that does not tell its clock, are of the wall clock. */
+#define YEAR_2001 1000000000000000000
+
+static void tell_dates(struct fm_source *s)
+{
+    if (s->clock == FM_CLOCK_UNKNOWN && s->has_time && !s->has_wall && s->first >= YEAR_2001)
+        s->clock = FM_CLOCK_REALTIME;
+}
+
 /* True when ts + shift stays within int64 for every row. */
 static bool fits(const struct fm_source *s)
 {
@@ -62,17 +76,33 @@ static bool fits(const struct fm_source *s)
     return fm_add_i64(s->first, s->shift, &t) && fm_add_i64(s->last, s->shift, &t);
 }
 
+/* How perf is told to use the clock of the other source; NULL: neither is perf's own clock. The
+ * wall time that newer perfs write down beside monotonic times serves for all other clocks. */
+static const char *perf_option(enum fm_clock a, enum fm_clock b)
+{
+    enum fm_clock other = a == FM_CLOCK_PERF ? b : a;
+
+    if (a != FM_CLOCK_PERF && b != FM_CLOCK_PERF)
+        return NULL;
+    return other == FM_CLOCK_MONOTONIC_RAW ? "raw" : other == FM_CLOCK_BOOT ? "boot" : "mono";
+}
+
 static void not_aligned(struct fm_builder *b, size_t i, size_t reference)
 {
     struct fm_source *s = &b->store->t.source[i], *to = &b->store->t.source[reference];
+    const char *name = fm_builder_str_text(b, s->name, NULL), *slash = strrchr(name, '/');
+    const char *option = perf_option(s->clock, to->clock);
     struct fm_arena arena;
     char *text;
 
     fm_diag_add(&s->diags, FM_DIAG_CLOCK_UNKNOWN, FM_NO_OFFSET, 1);
     fm_arena_init(&arena, b->mem);
-    text = fm_arena_printf(&arena, "times of '%s' (clock %s) are not aligned to '%s' (clock %s)",
-                           fm_builder_str_text(b, s->name, NULL), fm_clock_text(s->clock),
-                           fm_builder_str_text(b, to->name, NULL), fm_clock_text(to->clock));
+    text = fm_arena_printf(&arena, "times of '%s' (clock %s) are not aligned to '%s' (clock %s): "
+                           "give --clock-offset %s=±TIME%s%s", name, fm_clock_text(s->clock),
+                           fm_builder_str_text(b, to->name, NULL), fm_clock_text(to->clock),
+                           slash != NULL ? slash + 1 : name,
+                           option != NULL ? ", or record with perf record -k " : "",
+                           option != NULL ? option : "");
     if (text == NULL) {
         fm_builder_fail(b, FM_NOMEM);
     } else {
@@ -152,13 +182,14 @@ static void align_all(struct fm_builder *b, const int64_t *offset, const bool *g
         s->shift = 0;
         if (!s->has_time)
             continue;
+        tell_dates(s);
         for (size_t k = 0; !done && k < i; k++) {
             if (t->source[k].has_time)
                 done = align(b->store, s, &t->source[k]) && fits(s);
         }
         if (!done) {
             s->shift = 0;
-            if (!given[i])
+            if (!given[i] && !given[reference])
                 not_aligned(b, i, reference);
         }
         if (reference == SIZE_MAX)

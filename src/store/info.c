@@ -23,6 +23,7 @@ static const char *const clocks[] = {
     [FM_CLOCK_MONOTONIC_RAW] = "monotonic_raw", [FM_CLOCK_REALTIME] = "realtime",
     [FM_CLOCK_BOOT] = "boot",       [FM_CLOCK_JFR] = "jfr",
     [FM_CLOCK_GPU] = "gpu",         [FM_CLOCK_NONE] = "none",
+    [FM_CLOCK_PERF] = "perf",
 };
 static const char *const link_kinds[] = {
     [FM_LINK_LAUNCH] = "launch", [FM_LINK_WAKER] = "waker", [FM_LINK_FLOW] = "flow",

@@ -103,7 +103,8 @@ struct fm_derived_event {
 
 enum fm_clock {
     FM_CLOCK_UNKNOWN, FM_CLOCK_MONOTONIC, FM_CLOCK_MONOTONIC_RAW, FM_CLOCK_REALTIME, FM_CLOCK_BOOT,
-    FM_CLOCK_JFR, FM_CLOCK_GPU, FM_CLOCK_NONE
+    FM_CLOCK_JFR, FM_CLOCK_GPU, FM_CLOCK_NONE,
+    FM_CLOCK_PERF      /* the kernel's scheduler clock: what perf records without -k */
 };
 const char *fm_clock_text(enum fm_clock clock);
 

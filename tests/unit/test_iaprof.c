@@ -303,7 +303,8 @@ END_TEST
 START_TEST(a_head_that_was_cut)
 {
     /* inside a string line of generation 2: the thirteen first strings are always the same */
-    const char *cut = "known file]\nstring\t14\tapp\ninterval_start\t0\t1.0\nproc_name\t14\npid\t7\n"
+    const char *cut = "known file]\nstring\t14\tapp\ninterval_start\t0\t1.0\nproc_name\t14\n"
+        "pid\t7\n"
         "insn_text\t3\ngpu_file\t1\ngpu_symbol\t2\nshader_type\t2\ne\t9\tff\t3\n"
         "e\t77\t8\t10\t2\ninterval_end\t0\n";
     ck_assert_int_eq(read_bytes(cut, strlen(cut), NULL, "shader,file"), FM_OK);

@@ -483,13 +483,17 @@ START_TEST(clocks_are_aligned)
         {{FM_CLOCK_UNKNOWN, FM_CLOCK_UNKNOWN}, {false, false}, {NULL, NULL}, "b.data=-3us",
          -3000, false},
         {{FM_CLOCK_JFR, FM_CLOCK_JFR}, {true, true}, {NULL, NULL}, "dir/b.data=1us,", 1700, false},
+        {{FM_CLOCK_PERF, FM_CLOCK_PERF}, {false, false}, {"a", "a"}, NULL, 0, false},
+        {{FM_CLOCK_PERF, FM_CLOCK_PERF}, {false, false}, {"a", "b"}, NULL, 0, true},
+        {{FM_CLOCK_PERF, FM_CLOCK_MONOTONIC}, {false, false}, {NULL, NULL}, NULL, 0, true},
+        {{FM_CLOCK_MONOTONIC_RAW, FM_CLOCK_PERF}, {false, false}, {NULL, NULL}, NULL, 0, true},
     };
     const struct clock_case *c = &cases[_i];
     struct fm_builder *b;
     struct fm_store *s;
     int64_t start, end;
 
-    ck_assert_uint_eq(FM_COUNT(cases), 11);
+    ck_assert_uint_eq(FM_COUNT(cases), 15);
     ck_assert_int_eq(fm_builder_new(ctx, &b, NULL), FM_OK);
     for (unsigned i = 0; i < 2; i++) {
         struct fm_source *source;
@@ -519,6 +523,13 @@ START_TEST(clocks_are_aligned)
         ck_assert_str_eq(key, "clock-warning");
         ck_assert_ptr_nonnull(strstr(value, "'a.data'"));
         ck_assert_ptr_nonnull(strstr(value, "'dir/b.data'"));
+        ck_assert_ptr_nonnull(strstr(value, fm_clock_text(c->clock[0])));
+        ck_assert_ptr_nonnull(strstr(value, fm_clock_text(c->clock[1])));
+        ck_assert_ptr_nonnull(strstr(value, "--clock-offset b.data="));
+        ck_assert_int_eq(strstr(value, "perf record -k mono") != NULL,
+                         c->clock[0] == FM_CLOCK_PERF);
+        ck_assert_int_eq(strstr(value, "perf record -k raw") != NULL,
+                         c->clock[0] == FM_CLOCK_MONOTONIC_RAW);
     }
     fm_store_free(s);
 }
@@ -816,7 +827,7 @@ static Suite *suite(void)
     tcase_add_test(t, links_are_sorted_and_joined);
     tcase_add_test(t, links_by_keys_near_and_far);
     tcase_add_test(t, thread_names_have_times);
-    tcase_add_loop_test(t, clocks_are_aligned, 0, 11);
+    tcase_add_loop_test(t, clocks_are_aligned, 0, 15);
     tcase_add_test(t, clock_offsets_are_checked);
     tcase_add_test(t, deep_stacks);
     tcase_add_test(t, tree_is_in_pre_order);

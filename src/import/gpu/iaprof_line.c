@@ -93,7 +93,8 @@ static bool add_eustall(struct fm_iaprof *a, const char *s, const char *end, uin
     for (size_t i = 0; i < FM_COUNT(f); i++)
         if (!fm_iaprof_decimal(&s, &f[i]) || !fm_iaprof_tab(&s))
             return false;
-    if (!fm_iaprof_prefixed(&s, &offset) || !fm_iaprof_tab(&s) || !fm_iaprof_decimal(&s, &count) || s != end)
+    if (!fm_iaprof_prefixed(&s, &offset) || !fm_iaprof_tab(&s) ||
+        !fm_iaprof_decimal(&s, &count) || s != end)
         return false;
     a->layouts |= FM_IAPROF_GEN1;
     set_state(a, &a->state.comm, f[0]);
@@ -117,7 +118,8 @@ static bool add_e(struct fm_iaprof *a, const char *s, const char *end, uint64_t 
     if (tabs == 3 && (!fm_iaprof_decimal(&p, &reason) || !fm_iaprof_tab(&p)))
         return false;
     if ((tabs != 2 && tabs != 3) || !fm_iaprof_decimal(&p, &reason) || !fm_iaprof_tab(&p) ||
-        !fm_iaprof_hexadecimal(&p, &offset) || !fm_iaprof_tab(&p) || !fm_iaprof_decimal(&p, &count) || p != end)
+        !fm_iaprof_hexadecimal(&p, &offset) || !fm_iaprof_tab(&p) ||
+        !fm_iaprof_decimal(&p, &count) || p != end)
         return false;
     classic(a);
     a->layouts |= tabs == 3 ? FM_IAPROF_GEN3 : FM_IAPROF_GEN2;
@@ -157,7 +159,8 @@ static bool add_start(struct fm_iaprof *a, const char *s, const char *end, uint6
     uint64_t number;
     int64_t time = 0;
     bool timed;
-    if (!fm_iaprof_decimal(&s, &number) || (s != end && (!fm_iaprof_tab(&s) || !seconds(s, end, &time)))) {
+    if (!fm_iaprof_decimal(&s, &number) ||
+        (s != end && (!fm_iaprof_tab(&s) || !seconds(s, end, &time)))) {
         fm_iaprof_no_interval(a);
         return false;
     }
@@ -183,7 +186,8 @@ static bool add_kernel(struct fm_iaprof *a, const char *s, const char *end, uint
     struct fm_iaprof_state state = {.known = true, .fast = true};
     uint64_t id[5];
     (void)at;
-    if (!fm_iaprof_prefixed(&s, &state.address) || !fm_iaprof_tab(&s) || !decimals(s, end, id, FM_COUNT(id))) {
+    if (!fm_iaprof_prefixed(&s, &state.address) || !fm_iaprof_tab(&s) ||
+        !decimals(s, end, id, FM_COUNT(id))) {
         a->state = (struct fm_iaprof_state){.known = false};
         a->state_changed = true;
         return false;

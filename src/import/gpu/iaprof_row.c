@@ -9,8 +9,8 @@
  * row of class "interval" with the number of its stalls, so that empty ones stay to be seen.
  *
  * Cells become rows a block at a time, column by column, where the rules only copy fields
- * (fm_class_copy()); else one by one. Rows of the other classes wait until they fill a block, so that
- * blocks are of one event: a block of mixed events takes longer to store and to read.
+ * (fm_class_copy()); else one by one. Rows of the other classes wait until they fill a block, so
+ * that blocks are of one event: a block of mixed events takes longer to store and to read.
  */
 #include "import/gpu/iaprof.h"
 

@@ -424,7 +424,7 @@ static void set_clock(struct fm_perf *perf)
     if (source == NULL || perf->events.n == 0)
         return;
     const struct fm_perf_attr *attr = &perf->events.event[0].attr;
-    source->clock = FM_CLOCK_UNKNOWN;
+    source->clock = FM_CLOCK_PERF;
     if ((attr->flags & FM_PERF_F_USE_CLOCKID) != 0) {
         source->clock = attr->clockid == 0   ? FM_CLOCK_REALTIME
                         : attr->clockid == 1 ? FM_CLOCK_MONOTONIC

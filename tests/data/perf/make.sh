@@ -12,6 +12,7 @@ for p in tree crew; do
     cp sysroot/opt/foldmill-demo/$p /opt/foldmill-demo/
 done
 perf record -q -o tree.perf.data -e cpu-clock:u -F 99 -g -- /opt/foldmill-demo/tree
+perf record -q -o tree-mono.perf.data -k mono -e cpu-clock:u -F 99 -g -- /opt/foldmill-demo/tree
 perf record -q -o crew.perf.data -e cpu-clock:u -e page-faults:u -F 99 -g \
     -- /opt/foldmill-demo/crew
 chmod 644 ./*.perf.data
