@@ -190,7 +190,7 @@ static enum palette choose_gpu(const char *s, size_t n)
 {
     if (ends(s, n, "_[g]"))
         return GREEN;
-    if (ends(s, n, "_[G]") || (begins(s, n, "NEO") && n > 5 && s[5] == ':'))
+    if (ends(s, n, "_[G]") || (begins(s, n, "NEO") && n > 3 && s[3] >= '0' && s[3] <= '9'))
         return AQUA;
     if (ends(s, n, "_[k]"))
         return ORANGE;

@@ -4,6 +4,7 @@
  */
 #include "small.h"
 
+#include "export/palette.h"
 #include "import/import.h"
 
 #include <check.h>
@@ -522,6 +523,71 @@ START_TEST(constructed_files)
 }
 END_TEST
 
+/* The tool's own folded stacks of two times read as what they were made of. */
+START_TEST(folded_by_the_tool)
+{
+    static const char *const name[] = {"iaprof-gen1-v0.5.0.flame-printed.folded",
+                                       "iaprof-gen3-tiber.flame-printed.folded"};
+    for (size_t i = 0; i < FM_COUNT(name); i++) {
+        size_t n, m;
+        char *s = shared(name[i], &n), *want = shared("iaprof-gen123.constructed.expected.folded",
+                                                      &m);
+        if (s != NULL && want != NULL) {
+            ck_assert_int_eq(read_bytes(s, n, NULL, NULL), FM_OK);
+            gives(want);
+            ck_assert_uint_eq(fm_store_source_row(store, 0)->samples_kept, 424);
+        }
+        free(s);
+        free(want);
+    }
+    read_text("a;-;f_[G];s_[G];x_[g];0x10_[g]; 5\na;-;f_[G];s_[G];x_[g];0x10_[g];7\nb;c;8 1\n");
+    gives("a;-;f_[G];s_[G];x_[g];0x10_[g] 12\nb;c;8 1\n");
+    ck_assert_int_eq(read_bytes("a;b;7\n", 6, "folded", NULL), FM_OK);
+    ck_assert_uint_eq(found(FM_DIAG_BAD_LINE), 1);
+}
+END_TEST
+
+/* The table of the reference, with v of the system's own generator. */
+START_TEST(colours_of_gpu_frames)
+{
+    static const struct {
+        const char *name;
+        int base[3], span[3];
+    } want[] = {
+        {"-", {200, 200, 200}, {0, 0, 0}},
+        {"--", {160, 160, 160}, {0, 0, 0}},
+        {"send_[g]", {50, 200, 50}, {60, 55, 60}},
+        {"at::f_[g]", {50, 200, 50}, {60, 55, 60}},
+        {"/srv/matmul.cpp_[G]", {50, 165, 165}, {60, 55, 55}},
+        {"main::{lambda(auto:1)#4}_[G]", {50, 165, 165}, {60, 55, 55}},
+        {"NEO64: debug", {50, 165, 165}, {60, 55, 55}},
+        {"NEO3", {50, 165, 165}, {60, 55, 55}},
+        {"do_syscall_64_[k]", {190, 90, 0}, {65, 65, 0}},
+        {"py::x_[k]", {190, 90, 0}, {65, 65, 0}},
+        {"py::train_step:/srv/train.py", {245, 138, 148}, {10, 40, 40}},
+        {"py::a::b", {245, 138, 148}, {10, 40, 40}},
+        {"at::native::linear(at::Tensor const&)", {175, 175, 50}, {55, 55, 20}},
+        {"NEON::dot", {175, 175, 50}, {55, 55, 20}},
+        {"main", {200, 50, 50}, {55, 80, 80}},
+        {"---", {200, 50, 50}, {55, 80, 80}},
+        {"0x7f12ab345678", {200, 50, 50}, {55, 80, 80}},
+    };
+    for (size_t i = 0; i < FM_COUNT(want); i++) {
+        unsigned rgb[3];
+        long sum = 0;
+        double v;
+        for (const char *p = want[i].name; *p != '\0'; p++)
+            sum += (unsigned char)*p;
+        srand48(sum);
+        v = drand48();
+        fm_palette_color(fm_palette_find("gpu"), false, want[i].name, strlen(want[i].name), rgb);
+        for (size_t k = 0; k < 3; k++)
+            ck_assert_msg((int)rgb[k] == want[i].base[k] + (int)(want[i].span[k] * v),
+                          "%s: %u,%u,%u", want[i].name, rgb[0], rgb[1], rgb[2]);
+    }
+}
+END_TEST
+
 /* Each line of the table of samples, in the order of the file; times are the ends of intervals. */
 START_TEST(constructed_samples)
 {
@@ -627,6 +693,8 @@ int main(void)
     tcase_add_test(t, long_inputs);
     tcase_add_test(t, constructed_files);
     tcase_add_test(t, constructed_samples);
+    tcase_add_test(t, folded_by_the_tool);
+    tcase_add_test(t, colours_of_gpu_frames);
     tcase_add_test(t, hostile_file);
     suite_add_tcase(s, t);
     r = srunner_create(s);

@@ -6,7 +6,8 @@
  *
  * The last run of digits (".digits" may follow) behind a blank is the count; if what is left ends
  * in such a number again there are two. Frames are parted by ';'; inner and leading empty frames
- * stay, trailing ones are dropped. A suffix "_[k]" "_[i]" "_[j]" "_[0]" "_[1]" "_[g]" "_[G]" is
+ * stay, trailing ones are dropped, so that iaprof's "...; COUNT" reads as well as its
+ * "..._[g];COUNT". A suffix "_[k]" "_[i]" "_[j]" "_[0]" "_[1]" "_[g]" "_[G]" is
  * the frame's kind; "_[w]" has no kind and stays in the name. Blank lines and lines "# ..." are
  * skipped; a byte order mark and CR LF are taken off; bytes that are not UTF-8 are kept. A line
  * that does not end in a count is counted as bad, with its offset.
@@ -98,6 +99,20 @@ static bool take_count(const char *s, size_t *n, size_t *from, size_t *to)
     return true;
 }
 
+/* ";DIGITS" behind a GPU instruction: iaprof printed its counts so for some days. */
+static bool take_glued(const char *s, size_t *n, size_t *from, size_t *to)
+{
+    size_t i = *n;
+    while (i > 0 && digit(s[i - 1]))
+        i--;
+    if (i == *n || i < 5 || memcmp(s + i - 5, "_[g];", 5) != 0)
+        return false;
+    *from = i;
+    *to = *n;
+    *n = i - 1;
+    return true;
+}
+
 struct line {
     size_t n;                  /* of the stack text */
     size_t from[2], to[2];     /* numbers, last one first */
@@ -112,6 +127,8 @@ static bool cut_line(const char *s, size_t n, struct line *line)
     line->counts = 0;
     while (line->counts < 2 && take_count(s, &line->n, &line->from[line->counts],
                                           &line->to[line->counts]))
+        line->counts++;
+    if (line->counts == 0 && take_glued(s, &line->n, &line->from[0], &line->to[0]))
         line->counts++;
     return line->counts > 0;
 }
