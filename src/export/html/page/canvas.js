@@ -237,7 +237,8 @@
             const text = this.fit(c, tree.name[i], w - 8);
             if (text === "") return;
             c.globalAlpha = (hit !== null && !lit ? 0.6 : 1) * (tree.depth[i] < zoomed ? 0.75 : 1);
-            c.fillStyle = lit ? "#ffffff" : hit !== null ? this.inkNow() : FM.color.ink(tree, i);
+            const plain = hit !== null || tree.depth[i] < zoomed;
+            c.fillStyle = lit ? "#ffffff" : plain ? this.inkNow() : FM.color.ink(tree, i);
             c.fillText(text, x + 4, y + (ROW - 1) / 2 + 0.5);
         }
 

@@ -98,6 +98,14 @@
         return Math.round(Math.max(-1, Math.min(1, d)) * differences) + differences;
     }
 
+    /* What names are of (kinds, modules), by falling self weight. */
+    function heaviest(of, n) {
+        const sum = new Float64Array(n), used = new Set(), { name, self } = model;
+        for (let i = 1; i < model.n; i++) sum[of[name[i]]] += self[i];
+        for (let k = 0; k < model.meta.names; k++) used.add(of[k]);
+        return [...used].sort((a, b) => sum[b] - sum[a] || a - b);
+    }
+
     const most = new WeakMap();
 
     FM.color = {
@@ -169,11 +177,15 @@
                     ["more", scaleCss[2 * differences - 2]],
                     before ? ["gone", goneCss] : ["new", freshCss]];
             if (this.mode === "kind") {
-                const used = new Set();
-                for (let k = 0; k < model.meta.names; k++) used.add(model.kind[k]);
-                return [...used].sort((a, b) => a - b).map(k => [model.meta.kinds[k],
-                    css(rgb(...(kinds[model.meta.kinds[k]] || kinds.unknown)))]);
+                return heaviest(model.kind, model.meta.kinds.length)
+                    .filter(k => model.meta.kinds[k] !== "synthetic")
+                    .map(k => [model.meta.kinds[k] === "unknown" ? "other" : model.meta.kinds[k],
+                        css(rgb(...(kinds[model.meta.kinds[k]] || kinds.unknown)))]);
             }
+            if (this.mode === "module")
+                return heaviest(model.module, model.meta.modules.length + 1).slice(0, 6)
+                    .filter(m => m > 0).map(m => [FM.shortName(model.meta.modules[m - 1]),
+                        css(byModule(m, 0))]);
             return [];
         }
     };

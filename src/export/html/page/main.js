@@ -269,7 +269,11 @@
         FM.on("state", follow);
         document.addEventListener("keydown", keys);
         matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
-        window.addEventListener("beforeprint", () => tell("theme"));
+        window.addEventListener("beforeprint", () => {
+            document.documentElement.dataset.theme = "light";
+            FM.emit("theme");
+        });
+        window.addEventListener("afterprint", paint);
     }
 
     function run() {

@@ -20,13 +20,22 @@ FM.search = {
         this.hit = null;
         this.found = 0;
         if (term !== "") {
-            try {
-                this.fill(new RegExp(term, ignoreCase ? "iu" : "u"));
-            } catch (e) {
-                this.error = "not a regular expression";
-            }
+            const expression = this.compile(term, ignoreCase ? "i" : "");
+            if (expression === null) this.error = "not a regular expression";
+            else this.fill(expression);
         }
         if (!quiet) FM.emit("search");
+    },
+    /* By code points; or, for what that forbids ("a\-b"), by UTF-16 units; or null. */
+    compile(term, flags) {
+        for (const unicode of ["u", ""]) {
+            try {
+                return new RegExp(term, flags + unicode);
+            } catch (e) {
+                continue;
+            }
+        }
+        return null;
     },
     fill(expression) {
         const names = FM.model.names, n = names.length - 1, hit = new Uint8Array(n + 1);
