@@ -12,7 +12,7 @@
  * A differential has a second block, the self weights of the base as recorded: a number a node.
  *
  * In both a line feed stands before node 65536, 131072 ... Weights are divided by their greatest
- * common divisor, which the meta block tells: those of samples taken every so often become 1 mostly.
+ * common divisor, which the meta block tells: those of regular samples become 1 mostly.
  */
 #include "export/html/html.h"
 
