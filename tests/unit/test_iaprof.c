@@ -547,6 +547,26 @@ START_TEST(folded_by_the_tool)
 }
 END_TEST
 
+/* Its text for FlameScope has neither files, instructions nor kernel frames, but all events. */
+START_TEST(flamescope_text)
+{
+    size_t n;
+    char *s = shared("iaprof-gen3-tiber.flamescope-printed.txt", &n);
+    if (s == NULL)
+        return;
+    ck_assert_int_eq(read_bytes(s, n, NULL, NULL), FM_OK);
+    ck_assert_uint_eq(fm_store_source_row(store, 0)->samples_kept, 424);
+    ck_assert_uint_eq(fm_store_rows(store), 11);
+    ck_assert_int_eq(cell("ts", 10), 1234587912000);
+    ck_assert_int_eq(cell("offset", 10), 0x2000);
+    ck_assert_str_eq(text("reason", 10), "inst_fetch");
+    ck_assert_str_eq(text("kernel", 10), "0xffff8001fff80100");
+    ck_assert_str_eq(text("comm", 10), "gz doom");
+    ck_assert_int_eq(cell("weight", 3), 250);
+    free(s);
+}
+END_TEST
+
 /* The table of the reference, with v of the system's own generator. */
 START_TEST(colours_of_gpu_frames)
 {
@@ -694,6 +714,7 @@ int main(void)
     tcase_add_test(t, constructed_files);
     tcase_add_test(t, constructed_samples);
     tcase_add_test(t, folded_by_the_tool);
+    tcase_add_test(t, flamescope_text);
     tcase_add_test(t, colours_of_gpu_frames);
     tcase_add_test(t, hostile_file);
     suite_add_tcase(s, t);
