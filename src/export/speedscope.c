@@ -120,31 +120,13 @@ static const char *unit_name(const struct fm_scope *s)
 
 void fm_scope_name(struct fm_scope *s, fm_thread t)
 {
-    const struct fm_store *store = s->sel->store;
-    const struct fm_thread_row *row;
     struct fm_out text;
     if (t == FM_NONE) {
         fm_out_json(s->out, s->export->title, strlen(s->export->title));
         return;
     }
-    row = fm_store_thread_row(store, t);
     if (fm_out_init(&text, s->mem, NULL) == FM_OK) {
-        fm_name_value(store, FM_COL_THREAD, t, &text);
-        if (row->text_id != 0) {
-            size_t n;
-            const char *id = fm_store_str(store, row->text_id, &n);
-            if (n != text.n || memcmp(id, text.buf, n) != 0) {
-                fm_out_char(&text, ' ');
-                fm_out_bytes(&text, id, n);
-            }
-        } else if (row->pid >= 0 || row->tid >= 0) {
-            fm_out_char(&text, ' ');
-            fm_out_i64(&text, row->pid);
-            fm_out_char(&text, '/');
-            fm_out_i64(&text, row->tid);
-        }
-        if (row->incarnation > 0)
-            fm_out_printf(&text, " #%u", (unsigned)row->incarnation + 1);
+        fm_timeline_thread(s->sel->store, t, &text);
         if (text.status == FM_OK)
             fm_out_json(s->out, text.n > 0 ? text.buf : "", text.n);
     }

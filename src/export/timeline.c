@@ -310,3 +310,27 @@ void fm_timeline_release(struct fm_timeline *timeline)
         fm_mem_free(timeline->mem, timeline->order, timeline->rows * sizeof *timeline->order);
     memset(timeline, 0, sizeof *timeline);
 }
+
+void fm_timeline_thread(const struct fm_store *store, fm_thread t, struct fm_out *out)
+{
+    const struct fm_thread_row *row;
+    size_t from = out->n, n;
+    if (t == FM_NONE)
+        return;
+    row = fm_store_thread_row(store, t);
+    fm_name_value(store, FM_COL_THREAD, t, out);
+    if (row->text_id != 0) {
+        const char *id = fm_store_str(store, row->text_id, &n);
+        if (n != out->n - from || memcmp(id, out->buf + from, n) != 0) {
+            fm_out_char(out, ' ');
+            fm_out_bytes(out, id, n);
+        }
+    } else if (row->pid >= 0 || row->tid >= 0) {
+        fm_out_char(out, ' ');
+        fm_out_i64(out, row->pid);
+        fm_out_char(out, '/');
+        fm_out_i64(out, row->tid);
+    }
+    if (row->incarnation > 0)
+        fm_out_printf(out, " #%u", (unsigned)row->incarnation + 1);
+}

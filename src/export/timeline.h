@@ -5,6 +5,7 @@
 #define FM_EXPORT_TIMELINE_H
 
 #include "store/select.h"
+#include "util/out.h"
 
 #define FM_TIMELINE_EXTRAS 8
 
@@ -41,6 +42,10 @@ enum fm_status fm_timeline_make(struct fm_timeline *timeline, const struct fm_se
                                 const struct fm_names *names, const fm_column *extra,
                                 size_t extras, bool by_thread, struct fm_error *err);
 void fm_timeline_release(struct fm_timeline *timeline);
+
+/* "worker 12/13", "main" for text ids, with the incarnation: what a thread is called beside others.
+ * Nothing for FM_NONE. */
+void fm_timeline_thread(const struct fm_store *store, fm_thread t, struct fm_out *out);
 
 static inline const struct fm_timeline_row *fm_timeline_at(const struct fm_timeline *timeline,
                                                            size_t i)
