@@ -21,6 +21,10 @@
  */
 #include "store/encode.h"
 
+#if defined __x86_64__ && defined __GNUC__
+#include <immintrin.h>
+#endif
+
 #define HEADER 16u
 #define WIDTH_MAX 57u
 #define RUNS_FEW 8u             /* runs of 8 rows and more: few runs */
@@ -74,6 +78,41 @@ static inline size_t packed_size(size_t n, unsigned width)
     return width != 0 ? (n * width + 63) / 64 * 8 + 8 : 0;
 }
 
+/* Whole groups of 8 values, which are `width` bytes, as many as fill words; returns how many values
+ * that were. Each group is written as a word, of which the next one takes back what is too much. */
+static size_t pack_groups(unsigned char *out, const uint64_t *value, size_t n, uint64_t base,
+                          unsigned width)
+{
+    const unsigned w = width;
+    size_t i;
+
+#define VALUE(k) ((value[i + (k)] - base) << (k) * w)
+    for (i = 0; i + 8 <= n / 64 * 64; i += 8, out += w)
+        store64(out, (VALUE(0) | VALUE(1)) | (VALUE(2) | VALUE(3)) | (VALUE(4) | VALUE(5)) |
+                         (VALUE(6) | VALUE(7)));
+#undef VALUE
+    return i;
+}
+
+/* The same for 9 to 16 bits: two halves of 4 values, of which the second begins within a byte when
+ * the width is odd. */
+static size_t pack_halves(unsigned char *out, const uint64_t *value, size_t n, uint64_t base,
+                          unsigned width)
+{
+    const unsigned w = width;
+    size_t i;
+
+#define VALUE(k) ((value[i + (k)] - base) << (k) % 4 * w)
+    for (i = 0; i + 8 <= n / 64 * 64; i += 8, out += w) {
+        uint64_t low = (VALUE(0) | VALUE(1)) | (VALUE(2) | VALUE(3));
+        uint64_t high = (VALUE(4) | VALUE(5)) | (VALUE(6) | VALUE(7));
+        store64(out, low | (w == 16 ? 0 : high << 4 * w));
+        store64(out + 8, high >> (64 - 4 * w));
+    }
+#undef VALUE
+    return i;
+}
+
 /* Packs (value[i] - base); returns the bytes written, slack and all. */
 static size_t pack(unsigned char *out, const uint64_t *value, size_t n, uint64_t base,
                    unsigned width)
@@ -81,11 +120,19 @@ static size_t pack(unsigned char *out, const uint64_t *value, size_t n, uint64_t
     uint64_t acc = 0;
     unsigned used = 0;
     unsigned char *p = out;
+    size_t i = 0;
 
     fm_assert(width <= WIDTH_MAX);
     if (width == 0)
         return 0;
-    for (size_t i = 0; i < n; i++) {
+    if (width <= 8) {
+        i = pack_groups(out, value, n, base, width);
+        p += i / 64 * width * 8;
+    } else if (width <= 16) {
+        i = pack_halves(out, value, n, base, width);
+        p += i / 64 * width * 8;
+    }
+    for (; i < n; i++) {
         uint64_t v = value[i] - base;
         acc |= v << used;
         used += width;
@@ -184,13 +231,91 @@ struct shape {
     uint32_t runs;
 };
 
+/* The four accumulators of each figure are joined at the end. Values are compared as signed ones:
+ * `flip` has the top bit where they are not. */
+#if defined __x86_64__ && defined __GNUC__
+
+#define AVX2 __attribute__((target("avx2")))
+
+AVX2 static inline __m256i least(__m256i a, __m256i b)
+{
+    return _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b));
+}
+
+AVX2 static inline __m256i most(__m256i a, __m256i b)
+{
+    return _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b));
+}
+
+AVX2 static size_t shape_avx2(const uint64_t *v, size_t n, struct shape *s, uint64_t flip)
+{
+    const __m256i turn = _mm256_set1_epi64x((long long)(flip ^ 1ull << 63));
+    __m256i lo = _mm256_set1_epi64x(INT64_MAX), hi = _mm256_set1_epi64x(INT64_MIN);
+    __m256i dlo = lo, dhi = hi, still = _mm256_setzero_si256();
+    int64_t each[5][4];
+    size_t i = 1;
+
+    for (; i + 4 <= n; i += 4) {
+        __m256i now = _mm256_loadu_si256((const __m256i *)(const void *)(v + i));
+        __m256i last = _mm256_loadu_si256((const __m256i *)(const void *)(v + i - 1));
+        __m256i d = _mm256_sub_epi64(now, last);
+        __m256i x = _mm256_xor_si256(now, turn);
+        lo = least(lo, x);
+        hi = most(hi, x);
+        dlo = least(dlo, d);
+        dhi = most(dhi, d);
+        still = _mm256_sub_epi64(still, _mm256_cmpeq_epi64(d, _mm256_setzero_si256()));
+    }
+    _mm256_storeu_si256((__m256i *)(void *)each[0], lo);
+    _mm256_storeu_si256((__m256i *)(void *)each[1], hi);
+    _mm256_storeu_si256((__m256i *)(void *)each[2], dlo);
+    _mm256_storeu_si256((__m256i *)(void *)each[3], dhi);
+    _mm256_storeu_si256((__m256i *)(void *)each[4], still);
+    s->runs += (uint32_t)(i - 1);
+    for (unsigned k = 0; k < 4 && i > 1; k++) {
+        uint64_t x = (uint64_t)each[0][k] ^ 1ull << 63, y = (uint64_t)each[1][k] ^ 1ull << 63;
+        s->base = FM_MIN(s->base, x);
+        s->range = FM_MAX(s->range, y);
+        s->delta = (uint64_t)FM_MIN((int64_t)s->delta, each[2][k]);
+        s->delta_range = (uint64_t)FM_MAX((int64_t)s->delta_range, each[3][k]);
+        s->runs -= (uint32_t)each[4][k];
+    }
+    return i;
+}
+
+static bool have_avx2(void)
+{
+    return __builtin_cpu_supports("avx2");
+}
+
+#else
+
+static size_t shape_avx2(const uint64_t *v, size_t n, struct shape *s, uint64_t flip)
+{
+    (void)v;
+    (void)n;
+    (void)s;
+    (void)flip;
+    return 1;
+}
+
+static bool have_avx2(void)
+{
+    return false;
+}
+
+#endif
+
 static struct shape shape_of(const uint64_t *v, size_t n, uint64_t flip)
 {
-    uint64_t lo = v[0] ^ flip, hi = lo;
-    int64_t dlo = INT64_MAX, dhi = INT64_MIN;
-    uint32_t runs = 1;
+    /* base, range, delta and delta_range hold the least and greatest values until the end */
+    struct shape s = {v[0] ^ flip, v[0] ^ flip, (uint64_t)INT64_MAX, (uint64_t)INT64_MIN, 1};
+    size_t from = n >= 64 && have_avx2() ? shape_avx2(v, n, &s, flip) : 1;
+    uint64_t lo = s.base, hi = s.range;
+    int64_t dlo = (int64_t)s.delta, dhi = (int64_t)s.delta_range;
+    uint32_t runs = s.runs;
 
-    for (size_t i = 1; i < n; i++) {
+    for (size_t i = from; i < n; i++) {
         uint64_t x = v[i] ^ flip;
         int64_t d = (int64_t)(v[i] - v[i - 1]);
         lo = x < lo ? x : lo;
@@ -208,7 +333,12 @@ static uint32_t collect_runs(struct fm_encoder *enc, const uint64_t *v, size_t n
     uint32_t r = 0;
 
     for (size_t i = 1; i < n; i++) {
-        if (FM_LIKELY(v[i] == v[i - 1]))
+        while (i + 4 <= n && ((v[i] ^ v[i - 1]) | (v[i + 1] ^ v[i]) | (v[i + 2] ^ v[i + 1]) |
+                              (v[i + 3] ^ v[i + 2])) == 0)
+            i += 4;
+        if (i == n)
+            break;
+        if (v[i] == v[i - 1])
             continue;
         if (r + 1 >= limit)
             return 0;
@@ -433,7 +563,9 @@ static struct fm_encoded encode(struct fm_encoder *enc, const uint64_t *value,
         bool flip = type == FM_TYPE_I64 || type == FM_TYPE_TIME || type == FM_TYPE_DUR;
         uint64_t sign = flip ? 1ull << 63 : 0;
         struct shape s;
-        enc->runs = collect_runs(enc, v, n, n / RUNS_FEW);
+        /* Runs first tell more about most columns, but cost a wrong turn each where there are
+         * many: the shape of all values at once is found as fast. */
+        enc->runs = have_avx2() ? 0 : collect_runs(enc, v, n, n / RUNS_FEW);
         s = enc->runs != 0 ? shape_of_runs(enc, sign) : shape_of(v, n, sign);
         e.min = s.base;
         e.max = s.base + s.range;

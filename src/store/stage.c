@@ -219,8 +219,19 @@ static struct fm_segcol *open_column(struct fm_builder *b, struct fm_segment *se
 /* Ids that are no ids lose their value: FM_NONE is a way to say so, others are counted. */
 static void check_ids(struct fm_builder *b, struct fm_lane *lane, uint32_t rows, uint64_t ids)
 {
-    uint64_t top = 0, bad = 0;
+    uint64_t bits[4] = {0, 0, 0, 0}, top = 0, bad = 0;
+    uint32_t n = 0;
 
+    for (; n + 4 <= rows; n += 4) {    /* no value has a bit that none has */
+        bits[0] |= lane->value[n];
+        bits[1] |= lane->value[n + 1];
+        bits[2] |= lane->value[n + 2];
+        bits[3] |= lane->value[n + 3];
+    }
+    for (; n < rows; n++)
+        bits[0] |= lane->value[n];
+    if (FM_LIKELY((bits[0] | bits[1] | bits[2] | bits[3]) < ids))
+        return;
     for (uint32_t i = 0; i < rows; i++)
         top = FM_MAX(top, lane->value[i]);
     if (FM_LIKELY(top < ids))
@@ -245,6 +256,21 @@ static bool lane_any(const struct fm_lane *lane)
     return any != 0;
 }
 
+/* Where samples are counted by their weight both columns are the same: they share the block. */
+static const struct fm_block *same_block(const struct fm_builder *b, fm_column col, uint32_t k,
+                                         const struct fm_lane *lane, uint32_t rows)
+{
+    fm_column other = col == FM_COL_WEIGHT ? FM_COL_COUNT : FM_COL_WEIGHT;
+    const struct fm_lane *its = b->stage.lane[other];
+
+    if ((col != FM_COL_WEIGHT && col != FM_COL_COUNT) || its == NULL || b->open[other] == NULL ||
+        b->open[other]->block[k].data == NULL ||
+        memcmp(its->value, lane->value, rows * sizeof *lane->value) != 0 ||
+        memcmp(its->valid, lane->valid, sizeof lane->valid) != 0)
+        return NULL;
+    return &b->open[other]->block[k];
+}
+
 static bool store_lane(struct fm_builder *b, struct fm_segment *seg, fm_column col,
                        const struct fm_lane *lane, uint32_t rows)
 {
@@ -252,11 +278,20 @@ static bool store_lane(struct fm_builder *b, struct fm_segment *seg, fm_column c
     struct fm_segcol *c = open_column(b, seg, col);
     unsigned char *out = c != NULL ? fm_chunks_room(&b->store->blocks, FM_ENCODED_MAX) : NULL;
     uint32_t k = seg->rows / FM_BLOCK_ROWS;
+    const struct fm_block *same;
     struct fm_encoded e;
 
     if (out == NULL)
         return false;
     fm_assert(k < FM_SEGMENT_BLOCKS && seg->rows % FM_BLOCK_ROWS == 0);
+    same = same_block(b, col, k, lane, rows);
+    if (same != NULL) {
+        c->block[k] = *same;
+        fm_range_add(type, c->valid == 0, &c->min, &c->max, same->min, same->max);
+        for (size_t w = 0; w < FM_BLOCK_WORDS; w++)
+            c->valid += (uint64_t)__builtin_popcountll(lane->valid[w]);
+        return true;
+    }
     e = (b->plain ? fm_encode_plain : fm_encode)(b->encoder, lane->value, lane->valid, rows, type,
                                                  out);
     fm_chunks_take(&b->store->blocks, e.size);
@@ -270,6 +305,9 @@ void fm_segment_check_order(struct fm_segment *seg, const struct fm_lane *ts, ui
 {
     if (ts == NULL || !seg->sorted)
         return;
+    if (rows % 64 == 0 && seg->timed && (int64_t)ts->value[0] == seg->last_ts &&
+        memcmp(ts->value, ts->value + 1, (rows - 1) * sizeof *ts->value) == 0)
+        return;                        /* all as the last one, whichever are there */
     for (uint32_t w = 0; w * 64 < rows; w++) {
         for (uint64_t bits = ts->valid[w]; bits != 0; bits &= bits - 1) {
             int64_t t = (int64_t)ts->value[w * 64 + (uint32_t)__builtin_ctzll(bits)];

@@ -26,6 +26,10 @@ static void tally_time(struct fm_source *source, const struct fm_tally_lane *ts,
     int64_t lo = INT64_MAX, hi = INT64_MIN;
     bool every = full(ts, rows), any = every;
 
+    if (every && memcmp(ts->value, ts->value + 1, (rows - 1) * sizeof *ts->value) == 0) {
+        lo = hi = (int64_t)ts->value[0];
+        rows = 0;
+    }
     for (uint32_t i = 0; i < rows; i++) {
         int64_t t = (int64_t)ts->value[i];
         if (!every && !has(ts, i))

@@ -153,6 +153,7 @@ static enum fm_status import_iaprof(struct fm_import *import, struct fm_error *e
     struct fm_iaprof a = {.import = import, .builder = import->builder, .mem = &import->ctx->mem};
     struct fm_reader *reader = NULL;
     enum fm_status status = FM_OK;
+    fm_iaprof_fast_init(&a);
     if (!fm_iaprof_names_init(&a))
         status = fm_error_nomem(err);
     if (status == FM_OK)

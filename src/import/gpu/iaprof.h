@@ -41,9 +41,10 @@ struct fm_iaprof_text {
     fm_str str;                /* the text in the store, FM_NONE: not yet */
     fm_node user;              /* as a stack of user frames, FM_NONE: not yet */
     fm_frame insn;             /* as an instruction, FM_NONE: not yet */
+    uint32_t number;           /* of instructions, in the order in which they were met */
 };
 
-/* Instructions of a site that was met often: those met last, by the low bits of their text. */
+/* Instructions of a site that was met often: those met last, by the low bits of their number. */
 #define FM_IAPROF_LEAVES 64u
 struct fm_iaprof_leaf {
     uint32_t text;             /* 0: none */
@@ -115,6 +116,7 @@ struct fm_iaprof {
     struct fm_binding *binding;
     struct fm_arena arena;             /* texts of string lines */
     bool oom;
+    bool wide;                         /* the processor has AVX2 */
     bool crlf;                         /* lines end in CR LF */
     bool classic;                      /* a line of a classic layout was seen */
     unsigned layouts;
@@ -127,6 +129,7 @@ struct fm_iaprof {
     uint32_t *near;                    /* id -> text, for ids as they are given out */
     size_t nears, near_cap;
     struct fm_map far;                 /* others */
+    uint32_t insns;                    /* numbers of instructions given out */
     uint32_t generation;               /* changes when an id that was used changes */
     fm_str reason[10];                 /* columns of fast mode */
     fm_str unknown_insn, unknown_file, unknown_kernel, boundary;
@@ -162,6 +165,7 @@ static inline uint64_t fm_iaprof_at(const struct fm_iaprof *a, const char *p)
 /* iaprof_fast.c: an eustall line of fast mode at s, of bytes up to `end`, the last of which is LF.
  * Returns what follows it; NULL: it is no such line, and nothing was taken of it. */
 const char *fm_iaprof_stall(struct fm_iaprof *a, const char *s, const char *end);
+void fm_iaprof_fast_init(struct fm_iaprof *a);
 
 /* iaprof_line.c: s[0 .. n) are whole lines. */
 void fm_iaprof_lines(struct fm_iaprof *a, const char *s, size_t n);
@@ -208,8 +212,9 @@ static inline uint32_t fm_iaprof_site_of(struct fm_iaprof *a, uint64_t offset)
 static inline fm_node fm_iaprof_leaf_of(struct fm_iaprof *a, uint32_t site, uint32_t text)
 {
     const struct fm_iaprof_leaf *leaf = a->site[site].leaf;
-    if (FM_LIKELY(leaf != NULL && text != 0 && leaf[text % FM_IAPROF_LEAVES].text == text))
-        return leaf[text % FM_IAPROF_LEAVES].node;
+    uint32_t at = a->text[text].number % FM_IAPROF_LEAVES;
+    if (FM_LIKELY(leaf != NULL && text != 0 && leaf[at].text == text))
+        return leaf[at].node;
     return fm_iaprof_leaf_make(a, site, text);
 }
 

@@ -19,7 +19,7 @@
 #include "util/cursor.h"
 
 #ifdef __SSE2__
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 #define REASONS 10u
@@ -61,7 +61,7 @@ static const char *read_fields(struct stall *r, const char *s, const char *end)
 
 /* ------------------------------------------------------------------- whole */
 
-#if defined __SSE2__ && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#ifdef __SSE2__
 
 #define WHOLE (64u + 8u)           /* fields are read eight bytes at a time */
 
@@ -124,8 +124,11 @@ static inline bool hex_digits(const char *s, unsigned n, uint64_t *out)
     return true;
 }
 
-static inline unsigned ones(uint64_t x)
+/* How many bits; `wide`: the processor has an instruction for it, else it would be a call. */
+static inline __attribute__((always_inline)) unsigned ones(uint64_t x, bool wide)
 {
+    if (wide)
+        return (unsigned)__builtin_popcountll(x);
     x -= x >> 1 & EACH * 0x55;
     x = (x & EACH * 0x33) + (x >> 2 & EACH * 0x33);
     return (unsigned)(((x + (x >> 4)) & EACH * 0x0f) * EACH >> 56);
@@ -137,20 +140,16 @@ static inline unsigned first(uint64_t mask)
 }
 
 /* A line within 64 bytes that holds no surprise; NULL: read it field by field. */
-static const char *read_whole(struct stall *r, const char *s)
+static inline __attribute__((always_inline)) const char *
+read_marked(struct stall *r, const char *s, struct marks m, bool wide)
 {
-    struct marks m = {0, 0, 0};
     uint64_t end, tabs, some;
     unsigned at, next;
-    mark16(&m, s, 0);
-    mark16(&m, s, 16);
-    mark16(&m, s, 32);
-    mark16(&m, s, 48);
     if (FM_UNLIKELY(m.end == 0))
         return NULL;
     tabs = m.tabs & (m.end ^ (m.end - 1));
     end = m.end & (0 - m.end);
-    if (FM_UNLIKELY(ones(tabs) != REASONS + 1 || s[0] != '0' || s[1] != 'x'))
+    if (FM_UNLIKELY(ones(tabs, wide) != REASONS + 1 || s[0] != '0' || s[1] != 'x'))
         return NULL;
     at = first(tabs);
     tabs &= tabs - 1;
@@ -162,7 +161,7 @@ static const char *read_whole(struct stall *r, const char *s)
     some = tabs & ~(m.zeros >> 1 & (tabs | end) >> 2);
     for (; some != 0; some &= some - 1) {
         uint64_t below = (some & (0 - some)) - 1; /* of the TAB before the field */
-        unsigned i = ones(tabs & below);
+        unsigned i = ones(tabs & below, wide);
         at = first(some) + 1;
         if (FM_UNLIKELY(!digits(s + at, first((tabs | end) & ~(below << 1 | 1)) - at,
                                 &r->count[i])))
@@ -170,6 +169,44 @@ static const char *read_whole(struct stall *r, const char *s)
         r->some |= (r->count[i] != 0 ? 1u : 0u) << i;
     }
     return s + first(end) + 1;
+}
+
+static const char *read_whole(struct stall *r, const char *s)
+{
+    struct marks m = {0, 0, 0};
+    mark16(&m, s, 0);
+    mark16(&m, s, 16);
+    mark16(&m, s, 32);
+    mark16(&m, s, 48);
+    return read_marked(r, s, m, false);
+}
+
+/* The same in fewer steps, for processors that have AVX2. */
+#define AVX2 __attribute__((target("avx2,popcnt,bmi")))
+
+AVX2 static inline void mark32(struct marks *m, const char *s, unsigned at)
+{
+    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(s + at));
+#define MASK(c) \
+    ((uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_set1_epi8(c))) << at)
+    m->end |= MASK('\n');
+    m->tabs |= MASK('\t');
+    m->zeros |= MASK('0');
+#undef MASK
+}
+
+AVX2 static const char *read_whole_avx2(struct stall *r, const char *s)
+{
+    struct marks m = {0, 0, 0};
+    mark32(&m, s, 0);
+    mark32(&m, s, 32);
+    return read_marked(r, s, m, true);
+}
+
+static bool have_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt") &&
+           __builtin_cpu_supports("bmi");
 }
 
 #else
@@ -183,7 +220,19 @@ static const char *read_whole(struct stall *r, const char *s)
     return NULL;
 }
 
+#define read_whole_avx2 read_whole
+
+static bool have_avx2(void)
+{
+    return false;
+}
+
 #endif
+
+void fm_iaprof_fast_init(struct fm_iaprof *a)
+{
+    a->wide = have_avx2();
+}
 
 const char *fm_iaprof_stall(struct fm_iaprof *a, const char *line, const char *end)
 {
@@ -191,7 +240,7 @@ const char *fm_iaprof_stall(struct fm_iaprof *a, const char *line, const char *e
     struct stall r;
     uint64_t at, node, name;
     if ((size_t)(end - s) >= WHOLE)
-        next = read_whole(&r, s);
+        next = a->wide ? read_whole_avx2(&r, s) : read_whole(&r, s);
     if (next == NULL)
         next = read_fields(&r, s, end);
     if (next == NULL)

@@ -36,7 +36,8 @@ static bool add_text(struct fm_iaprof *a, const char *s, size_t n)
 {
     if (!fm_grow(a->mem, (void **)&a->text, &a->text_cap, a->texts + 1, sizeof *a->text))
         return false;
-    a->text[a->texts++] = (struct fm_iaprof_text){s, (uint32_t)n, FM_NONE, FM_NONE, FM_NONE};
+    a->text[a->texts++] = (struct fm_iaprof_text){s, (uint32_t)n, FM_NONE, FM_NONE, FM_NONE,
+                                                     0};
     return true;
 }
 
@@ -131,7 +132,7 @@ void fm_iaprof_define(struct fm_iaprof *a, uint64_t id, const char *s, size_t n,
         new_text(a, id, copy, n);
         return;
     }
-    a->text[at] = (struct fm_iaprof_text){copy, (uint32_t)n, FM_NONE, FM_NONE, FM_NONE};
+    a->text[at] = (struct fm_iaprof_text){copy, (uint32_t)n, FM_NONE, FM_NONE, FM_NONE, 0};
     a->generation++;
     a->state_changed = true;
 }
@@ -381,6 +382,7 @@ fm_node fm_iaprof_leaf_make(struct fm_iaprof *a, uint32_t site, uint32_t text)
         fm_str name = fm_iaprof_str(a, text);
         t->insn = frame_of(a, name != FM_NONE ? name : a->unknown_insn, FM_FRAME_GPU_INSTRUCTION,
                            0);
+        t->number = a->insns++;
     }
     node = fm_builder_node(a->builder, s->node, t->insn);
     if (s->leaf == NULL && ++s->uses >= LEAVES_FROM) {
@@ -388,6 +390,6 @@ fm_node fm_iaprof_leaf_make(struct fm_iaprof *a, uint32_t site, uint32_t text)
         a->oom = a->oom || s->leaf == NULL;
     }
     if (s->leaf != NULL)
-        s->leaf[text % FM_IAPROF_LEAVES] = (struct fm_iaprof_leaf){text, node};
+        s->leaf[t->number % FM_IAPROF_LEAVES] = (struct fm_iaprof_leaf){text, node};
     return node;
 }
