@@ -24,15 +24,17 @@ static const char style[] =
 #include "export/html/page_css.inc"
     ;
 
-static const char *const views[] = {"flame", "icicle", "top", "tree", "sandwich"};
+static const char *const views[] = {"flame", "icicle", "top", "tree", "sandwich",
+                                    "scope"};
 static const char *const orders[] = {"name", "weight"};
 static const char *const themes[] = {"light", "dark"};
 
 static const struct fm_export_setting settings[] = {
-    {"view", "NAME", "what the page opens with: flame icicle top tree sandwich (flame)"},
+    {"view", "NAME", "what the page opens with: flame icicle top tree sandwich scope (flame)"},
     {"order", "name|weight", "order of the frames of a caller (name)"},
     {"theme", "light|dark", "colours of the page (as the viewer's system)"},
     {"colors", "NAME", "a palette of svg for frames (by kind, module or name)"},
+    {"scope", "yes|no", "the flame scope: samples over time (yes, up to 10 million rows)"},
     {"hash", "yes|no", "colours of the palette by the first letters of names (no)"},
     {"countname", "TEXT", "the word for the weight (its unit)"},
     {NULL, NULL, NULL},
@@ -79,6 +81,10 @@ static enum fm_status choose(struct fm_html *h, struct fm_error *err)
         status = choose_word(h->export, "theme", themes, FM_COUNT(themes), err);
     if (status == FM_OK)
         status = choose_colors(h, err);
+    h->with_scope = true;
+    h->scope_asked = fm_export_setting(h->export, "scope") != NULL;
+    if (status == FM_OK)
+        status = fm_export_setting_bool(h->export, "scope", &h->with_scope, err);
     h->unit = fm_export_setting(h->export, "countname");
     if (h->unit == NULL)
         h->unit = fm_store_str(sel->store, sel->unit, NULL);
@@ -163,6 +169,13 @@ static enum fm_status put_blocks(struct fm_html *h, struct fm_error *err)
     close_block(h);
     if (status != FM_OK)
         return status;
+    if (h->with_scope) {
+        open_block(h, "fm-scope");
+        status = fm_html_write_scope(h, h->scope_asked, err);
+        close_block(h);
+        if (status != FM_OK)
+            return status;
+    }
     open_block(h, "fm-meta");
     status = fm_html_write_meta(h, err);
     close_block(h);
@@ -191,6 +204,7 @@ static enum fm_status write_html(struct fm_export *export, struct fm_error *err)
     fm_out_bytes(h.out, script, sizeof script - 1);
     fm_out_text(h.out, "</script>\n</body>\n</html>\n");
 out:
+    fm_html_release_scope(&h);
     fm_html_release_names(&h);
     return status;
 }

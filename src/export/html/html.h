@@ -9,6 +9,7 @@
  *             <script type="text/plain" id="fm-names">   one a line    names.c
  *             <script type="text/plain" id="fm-nodes">   symbols       nodes.c
  *             <script type="text/plain" id="fm-base">    symbols       nodes.c, differentials only
+ *             <script type="text/plain" id="fm-scope">   symbols       scope.c, with times only
  *             <script>  the files of page/, one after the other
  *
  * A block of type text/plain is never run. What stands in it holds no '<' at all, so that no name
@@ -36,6 +37,23 @@ struct fm_html_name {
     uint32_t uses, node;     /* nodes of that name, the first of them */
 };
 
+/* Rows of one event on one thread, in time order. */
+struct fm_html_track {
+    uint32_t source, event;
+    fm_thread thread;        /* FM_NONE: unknown */
+    uint64_t rows;
+};
+
+struct fm_html_scope {
+    bool timed, left_out;    /* left_out: too many rows, and nobody asked */
+    int64_t start;           /* ns, the smallest time */
+    uint64_t tick, scale;    /* ns a tick; what weights are divided by */
+    uint64_t rows, untimed;
+    fm_u128 untimed_weight;
+    struct fm_html_track *track;
+    size_t tracks, track_cap;
+};
+
 struct fm_html {
     struct fm_export *export;
     struct fm_out *out;
@@ -56,6 +74,8 @@ struct fm_html {
         fm_str *text;
         size_t n, cap;
     } file, module;
+    bool with_scope, scope_asked;
+    struct fm_html_scope scope;
 };
 
 void fm_html_symbol(struct fm_out *out, unsigned symbol);
@@ -73,6 +93,12 @@ void fm_html_release_names(struct fm_html *h);
 void fm_html_find_scale(struct fm_html *h);
 void fm_html_write_nodes(struct fm_html *h);
 void fm_html_write_base(struct fm_html *h);
+
+/* scope.c: writes the rows with a time, unless they are very many and not asked for; then what the
+ * meta block says of them. */
+enum fm_status fm_html_write_scope(struct fm_html *h, bool asked, struct fm_error *err);
+void fm_html_scope_meta(struct fm_html *h, struct fm_out *out);
+void fm_html_release_scope(struct fm_html *h);
 
 /* meta.c: writes what else there is to know. */
 enum fm_status fm_html_write_meta(struct fm_html *h, struct fm_error *err);

@@ -256,6 +256,8 @@ static void put_all(struct fm_html *h, struct fm_out *out)
     put_table(h, out, &h->file);
     put_key(out, "events");
     put_events(h, out);
+    put_key(out, "scope");
+    fm_html_scope_meta(h, out);
     put_key(out, "sources");
     put_sources(h, out);
     fm_out_text(out, "}");

@@ -322,12 +322,14 @@
             say.textContent = "reading " + Math.round(100 * share) + "%";
         };
         await slices(FM.readNames(model, block("fm-names")), s => tell(0.3 * s));
-        await slices(FM.readNodes(model, block("fm-nodes")), s => tell(0.3 + 0.7 * s));
+        await slices(FM.readNodes(model, block("fm-nodes")), s => tell(0.3 + 0.4 * s));
+        await FM.startScope(meta, block("fm-scope"), slices, s => tell(0.7 + 0.3 * s));
         const base = document.getElementById("fm-base");
         if (base) model.recordedBase = FM.readBase(model, block("fm-base"));
         model.weigh(model.self, model.recordedBase);
         model.recorded = model.self;
         run();
+        FM.followScope();
     }
 
     load().catch(e => {
