@@ -9,7 +9,7 @@
 "use strict";
 const fs = require("fs"), path = require("path"), vm = require("vm");
 
-const files = ["base", "text", "model", "layout", "search"];
+const files = ["base", "text", "model", "layout", "search", "scope_math"];
 
 function read(srcdir, page) {
     const folder = path.join(srcdir, "src/export/html/page");
@@ -30,6 +30,10 @@ function read(srcdir, page) {
     if (block("fm-base") !== null) model.recordedBase = FM.readBase(model, block("fm-base"));
     model.weigh(model.self, model.recordedBase);
     model.recorded = model.self;
+    if (model.meta.scope !== null) {
+        FM.scope = new FM.Scope(model.meta.scope);
+        for (const step of FM.readScope(FM.scope, block("fm-scope"))) void step;
+    }
     return FM;
 }
 

@@ -4,10 +4,10 @@
  * the meta block tells how many rows each has.
  *
  *     a row each:
- *     number   what * 2 + same; same = 1: node, weight, count, duration and CPU are those of the row
- *              before (of the root, 0, 1, 0 and none at the track's start). Else what is a sum of
+ *     number   1: node, weight, count, duration and CPU are those of the row before (the root, 0, 1,
+ *              0 and none at a track's start). Else twice a sum of those that follow, in this order:
  *                  1 node   2 weight   4 count   8 duration   16 CPU
- *              of those that follow, in this order; the others stay
+ *              the others stay
  *     number   ticks since the row before; in a track's first row since the start
  *     number   node of the tree (its place in the block fm-nodes)
  *     number   weight, divided by the greatest common divisor of all, which the meta block tells

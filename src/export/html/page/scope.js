@@ -331,6 +331,8 @@
         const chosen = range("from", "to"), other = range("vs", "vt");
         el.from.value = chosen ? seconds(chosen.from) : "";
         el.to.value = chosen ? seconds(chosen.to) : "";
+        el.from.classList.remove("fm-wrong");
+        el.to.classList.remove("fm-wrong");
         el.whole.disabled = chosen === null && other === null;
         el.compare.setAttribute("aria-pressed", comparing ? "true" : "false");
         el.compare.disabled = chosen === null && !comparing;
