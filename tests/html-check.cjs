@@ -115,6 +115,11 @@ function ok(good, name, more) {
     await page.keyboard.press("0");
     await page.keyboard.press("i");
 
+    await page.keyboard.press("r");
+    ok(await page.evaluate(() => FM.range().tree.children(0).length) === 6 &&
+        page.url().includes("reverse=1"), "reversed, leaves stand on the root");
+    await page.keyboard.press("r");
+
     /* keyboard */
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("ArrowUp");
@@ -294,6 +299,20 @@ function ok(good, name, more) {
     ok(trouble.length > blocked && refused.some(r => /x\.png csp$/.test(r)),
         "and a fetch", refused);
     trouble.length = 0;
+    await page.close();
+
+    /* without script: a table */
+    await fresh({ javaScriptEnabled: false });
+    await page.goto(url("recursion"));
+    await page.waitForSelector("#fm-plain td", { state: "visible" });
+    const plain = (await page.innerText("#fm-plain")).split("\n").map(s => s.replace(/\s+/g, " "));
+    ok(plain.includes("5 50.00% 6 60.00% f") && plain.includes("5 50.00% 5 50.00% g"),
+        "without script, the functions of most weight", plain);
+    await page.goto(url("hostile"));
+    await page.waitForSelector("#fm-plain td", { state: "visible" });
+    await shot("hostile-plain");
+    ok((await page.innerText("#fm-plain")).includes("</script><script>window.__pwn=1</script>") &&
+        await page.locator("#fm-plain script, #fm-plain img").count() === 0, "and hostile names");
     await page.close();
 
     /* dark by the viewer's setting; a sandboxed frame, where neither address nor storage work */

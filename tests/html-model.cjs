@@ -152,6 +152,18 @@ for (const f of some) {
 }
 ok(bad === null, "callers and callees of " + some.length + " functions", bad);
 
+const turned = new Map();
+for (const [stack, v] of lines) add(turned, stack.split(";").reverse().join(";"), v);
+const mine = new Map(), reversed = FM.reversed(model);
+for (let i = 0; i < reversed.n; i++)
+    if (reversed.self[i] > 0)
+        add(mine, reversed.path(i).slice(1).map(j => label(reversed.name[j])).join(";"),
+            reversed.self[i]);
+ok(differ(turned, mine) === null, "reversed: the same weights from the leaf", differ(turned, mine));
+
+const cut = FM.reversed(model, sum / 3);
+ok(cut.sum === sum && cut.n <= reversed.n, "reversed and cut: the same sum");
+
 const heavy = FM.byWeight(model);
 let falls = heavy.sum === model.sum && heavy.n === model.n;
 for (let i = 0; i < heavy.n && falls; i++) {

@@ -125,22 +125,6 @@ static void put_head(struct fm_html *h)
     fm_out_text(out, "</style>\n</head>\n<body>\n");
 }
 
-/* What is read where the script does not run. */
-static void put_fallback(struct fm_html *h)
-{
-    struct fm_out *out = h->out;
-    fm_out_text(out, "<div id=\"fm-plain\"><h1>");
-    fm_out_xml(out, h->export->title, strlen(h->export->title));
-    fm_out_text(out, "</h1>\n<p>A profile of ");
-    fm_out_u128(out, h->tree->nodes > 0 ? h->tree->node[0].total : 0);
-    fm_out_char(out, ' ');
-    fm_out_xml(out, h->unit, strlen(h->unit));
-    fm_out_text(out, " in ");
-    fm_out_u64(out, h->export->sel->samples);
-    fm_out_text(out, " samples. It is drawn by the script of this page, which this viewer does "
-                     "not run.</p></div>\n<div id=\"fm-app\"></div>\n");
-}
-
 static void open_block(struct fm_html *h, const char *id)
 {
     fm_out_text(h->out, "<script type=\"text/plain\" id=\"");
@@ -196,7 +180,9 @@ static enum fm_status write_html(struct fm_export *export, struct fm_error *err)
         goto out;
     fm_html_find_scale(&h);
     put_head(&h);
-    put_fallback(&h);
+    status = fm_html_write_plain(&h, err);
+    if (status != FM_OK)
+        goto out;
     status = put_blocks(&h, err);
     if (status != FM_OK)
         goto out;

@@ -4,7 +4,7 @@
  * The page is one file:
  *
  *     <head>  policy (hashes of the one script and the one style), title, style
- *     <body>  a line for readers without script
+ *     <body>  the heaviest functions, for readers without script       plain.c
  *             <script type="text/plain" id="fm-meta">    JSON          meta.c
  *             <script type="text/plain" id="fm-names">   one a line    names.c
  *             <script type="text/plain" id="fm-nodes">   symbols       nodes.c
@@ -84,7 +84,9 @@ void fm_html_number(struct fm_out *out, fm_u128 v);
  * backslash, hex digits and ';', what is no UTF-8 as U+FFFD. */
 void fm_html_text(struct fm_out *out, const char *s, size_t n);
 
-/* names.c: numbers the labels of the tree, the frequent ones first; writes them. */
+/* names.c: the length of a label without its annotation, unless that was asked for. */
+size_t fm_html_bare(const struct fm_html *h, const char *s, size_t n);
+/* Numbers the labels of the tree, the frequent ones first; writes them. */
 enum fm_status fm_html_number_names(struct fm_html *h, struct fm_error *err);
 enum fm_status fm_html_write_names(struct fm_html *h, struct fm_error *err);
 void fm_html_release_names(struct fm_html *h);
@@ -93,6 +95,9 @@ void fm_html_release_names(struct fm_html *h);
 void fm_html_find_scale(struct fm_html *h);
 void fm_html_write_nodes(struct fm_html *h);
 void fm_html_write_base(struct fm_html *h);
+
+/* plain.c: writes what is read where the script does not run. */
+enum fm_status fm_html_write_plain(struct fm_html *h, struct fm_error *err);
 
 /* scope.c: writes the rows with a time, unless they are very many and not asked for; then what the
  * meta block says of them. */

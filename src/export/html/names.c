@@ -172,8 +172,7 @@ static unsigned shared(const char *a, size_t n, const char *b, size_t m, size_t 
     return units;
 }
 
-/* Length of a label without its annotation, which the kind says as well. */
-static size_t bare(const struct fm_html *h, const char *s, size_t n)
+size_t fm_html_bare(const struct fm_html *h, const char *s, size_t n)
 {
     if (!h->export->names.annotate && n >= 4 && s[n - 1] == ']' && s[n - 3] == '[' &&
         s[n - 4] == '_' && memchr("kwij01gG", s[n - 2], 8) != NULL)
@@ -229,7 +228,7 @@ enum fm_status fm_html_write_names(struct fm_html *h, struct fm_error *err)
         const struct fm_call_node *node = &h->tree->node[h->name[i].node];
         const char *s = fm_store_str(store, h->name[i].label, &n);
         now->n = 0;
-        fm_html_text(now, s, bare(h, s, n));
+        fm_html_text(now, s, fm_html_bare(h, s, n));
         if (now->status != FM_OK) {
             status = fm_error_nomem(err);
             break;

@@ -1,12 +1,13 @@
 /*
  * flame.js - the view "flame": flame graph or icicle, by name or by weight, zoom and crumbs.
  *
- * State: zoom = number of the node in the file's order, down = 1 icicle, order = weight, before = 1
- * boxes as wide as they were in the base of a differential, so that what is gone is seen.
+ * State: zoom = number of the node in the file's order (or that of the reversed tree), down = 1
+ * icicle, order = weight, reverse = 1 stacks from their leaves, before = 1 boxes as wide as they were
+ * in the base of a differential, so that what is gone is seen.
  */
 "use strict";
 (function () {
-    let model = null, canvas = null, tree = null, back = null, crumbs = null, legend = null;
+    let model = null, canvas = null, tree = null, plain = null, back = null, crumbs = null, legend = null, drawn = "";
     const buttons = {};
 
     const asked = key => FM.state.get(key);
@@ -14,6 +15,7 @@
         : model.meta.view === "icicle";
     const order = () => asked("order") || model.meta.order || "name";
 
+    const reverse = () => asked("reverse") === "1";
     const before = () => model.base !== null && asked("before") === "1";
 
     /* Numbers of the file's order to those of the tree on show, and the other way. */
@@ -22,18 +24,21 @@
 
     function arrange() {
         back = null;
-        tree = before() ? model.turned() : model;
+        plain = before() ? model.turned() : model;
+        if (reverse()) plain = FM.reversed(plain);
+        tree = plain;
+        drawn = [before(), reverse(), order()].join();
         if (order() !== "weight") return;
-        tree = FM.byWeight(tree);
+        tree = FM.byWeight(plain);
         back = new Uint32Array(tree.n);
         for (let i = 0; i < tree.n; i++) back[tree.from[i]] = i;
     }
 
-    const weighs = z => (before() ? model.before(z) : model.total(z)) > 0;
+    const weighs = z => z < plain.n && plain.total(z) > 0;
 
     function zoomed() {
         const z = Number(asked("zoom") || 0);
-        return Number.isInteger(z) && z > 0 && z < model.n && weighs(z) ? z : 0;
+        return Number.isInteger(z) && z > 0 && weighs(z) ? z : 0;
     }
 
     function setZoom(i, smooth) {
@@ -65,7 +70,9 @@
     }
 
     function drawLegend() {
-        legend.replaceChildren(...FM.color.legend(before()).slice(0, 12).map(([label, color]) => {
+        const cut = tree.cut > 0 ? FM.el("span.fm-key", null, "callers of less than " +
+            FM.weight(tree.cut, model.meta.unit) + " are not drawn") : null;
+        legend.replaceChildren(...(cut === null ? [] : [cut]), ...FM.color.legend(before()).slice(0, 12).map(([label, color]) => {
             const dot = FM.el("span.fm-dot");
             dot.style.background = color;
             return FM.el("span.fm-key", null, dot, label);
@@ -80,6 +87,7 @@
         buttons.before.hidden = model.base === null;
         buttons.color.hidden = model.base !== null;
         press(buttons.before, before());
+        press(buttons.reverse, reverse());
         press(buttons.down, down());
         press(buttons.order, order() === "weight");
         buttons.color.value = FM.color.mode;
@@ -100,6 +108,16 @@
         drawButtons();
         canvas.setTree(tree, shown(z));
         drawCrumbs();
+    }
+
+    function toggleReverse() {
+        FM.state.set({ reverse: reverse() ? null : "1", zoom: null });
+        arrange();
+        drawButtons();
+        drawLegend();
+        canvas.setTree(tree, 0);
+        drawCrumbs();
+        FM.emit("zoom", { tree, node: 0 });
     }
 
     function toggleBefore() {
@@ -136,6 +154,7 @@
             legend = FM.el("div.fm-legend");
             buttons.down = FM.button("Icicle", "root at the top (I)", toggleDown);
             buttons.order = FM.button("By weight", "callees by weight, not by name (O)", toggleOrder);
+            buttons.reverse = FM.button("Reverse", "stacks from their leaves (R)", toggleReverse);
             buttons.before = FM.button("As before", "boxes as wide as they were in the base (P)",
                 toggleBefore);
             buttons.reset = FM.button("Reset zoom", "show all (0 or Escape)", () => onzoom(0));
@@ -144,7 +163,7 @@
                 on: { change: e => FM.color.set(e.target.value) }
             }, ...FM.color.modes().map(([value, text]) =>
                 FM.el("option", { value }, "Colour: " + text)));
-            el.append(FM.el("div.fm-bar", null, buttons.down, buttons.order, buttons.before,
+            el.append(FM.el("div.fm-bar", null, buttons.down, buttons.order, buttons.reverse, buttons.before,
                 buttons.color, buttons.reset, crumbs, legend), canvas.element);
             arrange();
             drawButtons();
@@ -168,8 +187,7 @@
                     canvas.down = down();
                     canvas.room = 0;
                 }
-                if ((order() === "weight") !== (back !== null) ||
-                    before() !== (tree.isBefore === true)) {
+                if (drawn !== [before(), reverse(), order()].join()) {
                     arrange();
                     canvas.setTree(tree, shown(zoomed()));
                 }
@@ -186,6 +204,7 @@
         key(event) {
             if (event.key === "i" || event.key === "I") toggleDown();
             else if (event.key === "o" || event.key === "O") toggleOrder();
+            else if (event.key === "r" || event.key === "R") toggleReverse();
             else if ((event.key === "p" || event.key === "P") && model.base !== null)
                 toggleBefore();
             else if (event.key === "0" || event.key === "Escape") onzoom(0);

@@ -3,6 +3,7 @@
  *
  *   FM.foot(tree, node, zoom)     tells of a node at the foot of the page
  *   FM.open(id)                   shows a view
+ *   FM.range()                    {tree, node} that it shows
  */
 "use strict";
 (function () {
@@ -24,7 +25,7 @@
         } else if (s.hit === null) {
             page.found.textContent = "";
         } else {
-            const { tree, node } = current.range ? current.range() : { tree: FM.model, node: 0 };
+            const { tree, node } = FM.range();
             const all = FM.percent(s.weight(tree, 0), tree.sum);
             const view = FM.percent(s.weight(tree, node), tree.total(node));
             page.found.textContent = s.found === 0 ? "No match"
@@ -43,7 +44,7 @@
 
     function step(by) {
         if (FM.search.hit === null || !current.reveal) return;
-        const { tree } = current.range();
+        const { tree } = FM.range();
         if (matches.length === 0) matches = FM.search.nodes(tree, 0);
         if (matches.length === 0) return;
         match = match < 0 ? (by > 0 ? 0 : matches.length - 1)
@@ -78,6 +79,9 @@
     };
 
     /* -------------------------------------------------------------- views */
+
+    /* The tree and the node in it that the view shows. */
+    FM.range = () => current.range ? current.range() : { tree: FM.model, node: 0 };
 
     FM.open = function (id, push) {
         const view = FM.views.find(v => v.id === id) || FM.views[0];
@@ -197,7 +201,7 @@
         const shares = [meta.event, FM.weight(FM.model.sum, meta.unit)];
         if (meta.unit !== "samples" || FM.model.sum !== meta.samples)
             shares.push(FM.weight(meta.samples, "samples"));
-        if (shares[0] === meta.unit) shares.shift();
+        if (shares[0] === meta.unit || meta.title.includes(shares[0])) shares.shift();
         const warning = FM.warning();
         page.caption = FM.el("span.fm-caption", { hidden: true });
         if (meta.base !== null) shares.push("against " + (meta.base.title || "its base"));
