@@ -80,16 +80,13 @@ static bool none_or_full(const struct fm_tally_lane *lane, uint32_t rows)
     return lane->value == NULL || full(lane, rows);
 }
 
-/* Both halves apart: a block's halves fit 64 bits, and the loop vectorises. */
 static fm_u128 sum(const uint64_t *value, uint32_t rows)
 {
-    uint64_t lo = 0, hi = 0;
+    fm_u128 sum = 0;
 
-    for (uint32_t i = 0; i < rows; i++) {
-        lo += value[i] & UINT32_MAX;
-        hi += value[i] >> 32;
-    }
-    return ((fm_u128)hi << 32) + lo;
+    for (uint32_t i = 0; i < rows; i++)
+        sum += value[i];
+    return sum;
 }
 
 static uint64_t add_sat(uint64_t a, fm_u128 b)
@@ -113,12 +110,11 @@ static uint64_t tally_usual(const struct fm_tally *t, const struct fm_tally_lane
 {
     const uint64_t *weight = lane[FM_TALLY_WEIGHT].value, *count = lane[FM_TALLY_COUNT].value;
     const uint64_t *thread = lane[FM_TALLY_THREAD].value, *stack = lane[FM_TALLY_STACK].valid;
-    fm_u128 samples = count != NULL ? sum(count, rows) : rows;
+    fm_u128 samples = 0;
     struct fm_event *e = &t->event[lane[FM_TALLY_EVENT].value[0]];
 
     fm_assert(lane[FM_TALLY_EVENT].value[0] < t->events);
     e->rows += rows;
-    e->samples = add_sat(e->samples, samples);
     if (weight != NULL) {
         e->weight += sum(weight, rows);
         for (uint32_t w = 0; stack != NULL && w * 64 < rows; w++)
@@ -127,11 +123,16 @@ static uint64_t tally_usual(const struct fm_tally *t, const struct fm_tally_lane
     for (uint32_t i = 0, end; thread != NULL && i < rows; i = end) {   /* runs of a thread */
         for (end = i + 1; end < rows && thread[end] == thread[i];)
             end++;
+        fm_u128 n = count != NULL ? sum(count + i, end - i) : end - i;
+        samples += n;
         if (thread[i] < t->threads) {
             struct fm_thread_row *r = &t->thread[thread[i]];
-            r->samples = add_sat(r->samples, count != NULL ? sum(count + i, end - i) : end - i);
+            r->samples = add_sat(r->samples, n);
         }
     }
+    if (thread == NULL)
+        samples = count != NULL ? sum(count, rows) : rows;
+    e->samples = add_sat(e->samples, samples);
     return e->kind == FM_KIND_SAMPLE ? add_sat(0, samples) : 0;
 }
 

@@ -82,11 +82,11 @@ static inline void mark16(struct marks *m, const char *s, unsigned at)
 
 #define EACH 0x0101010101010101u   /* times a byte: that byte eight times */
 
-/* n characters, 1 to 8, with "0" before them: the first of the eight is the lowest byte. */
+/* n characters, 1 to 8, without the bits of '0', behind as many zeros as are missing: the first of
+ * the eight is the lowest byte. */
 static inline uint64_t padded(const char *s, unsigned n)
 {
-    return fm_load_u64((const unsigned char *)s) << (64 - 8 * n) |
-           EACH * '0' >> 1 >> (8 * n - 1);
+    return (fm_load_u64((const unsigned char *)s) ^ EACH * '0') << (64 - 8 * n);
 }
 
 static inline bool digits(const char *s, unsigned n, uint64_t *out)
@@ -94,7 +94,7 @@ static inline bool digits(const char *s, unsigned n, uint64_t *out)
     uint64_t v;
     if (FM_UNLIKELY(n - 1 > 7))
         return false;
-    v = padded(s, n) ^ EACH * '0';
+    v = padded(s, n);
     if (FM_UNLIKELY(((v + EACH * 6) | v) & EACH * 0xf0))
         return false;
     v = v * 10 + (v >> 8); /* pairs in even bytes */
@@ -106,13 +106,12 @@ static inline bool digits(const char *s, unsigned n, uint64_t *out)
 /* Digits and small letters, as the tool writes them. */
 static inline bool hex_digits(const char *s, unsigned n, uint64_t *out)
 {
-    uint64_t v, digit, letter, no_digit, no_letter;
+    uint64_t v, letter, no_digit, no_letter;
     if (FM_UNLIKELY(n - 1 > 7))
         return false;
     v = padded(s, n);
-    digit = v ^ EACH * '0';
-    letter = v ^ EACH * 0x60;      /* a is 1 */
-    no_digit = digit | ((digit & EACH * 0x7f) + EACH * (0x80 - 10));
+    letter = v ^ EACH * ('0' ^ 0x60); /* a is 1 */
+    no_digit = v | ((v & EACH * 0x7f) + EACH * (0x80 - 10));
     no_letter = letter | ((letter & EACH * 0x7f) + EACH * (0x80 - 7)) |
                 ~((letter & EACH * 0x7f) + EACH * 0x7f);
     if (FM_UNLIKELY(no_digit & no_letter & EACH * 0x80))
