@@ -1,6 +1,6 @@
 /*
- * html-model.cjs - what an HTML report holds, read by the page's own files without a browser, against
- * the folded output of the same input: node html-model.cjs SRCDIR PAGE.html FOLDED [NAME]
+ * html-model.cjs - what an HTML report holds, read by the page's own files without a browser,
+ * against the folded output of the same input: node html-model.cjs SRCDIR PAGE.html FOLDED [NAME]
  *
  * Prints TAP lines without a plan (html.test counts). The sums that the views show (self and total
  * of each function, its callers, its callees) are worked out from the folded lines a second time,
@@ -96,7 +96,8 @@ if (model.base !== null) {
 
 const sum = [...lines.values()].reduce((a, b) => a + b, 0);
 ok(lines.size > 0 || sum === 0, "there is something to compare");
-ok(differ(lines, own) === null, lines.size + " stacks with the weights of folded", differ(lines, own));
+ok(differ(lines, own) === null, lines.size + " stacks with the weights of folded",
+    differ(lines, own));
 ok(model.sum === sum && model.meta.total === String(sum), "the sum is " + sum,
     [model.sum, model.meta.total]);
 
@@ -108,7 +109,7 @@ for (let i = 0; i < model.n && sound; i++) {
 }
 ok(sound, "a node's total is its own weight and its children's");
 
-/* Self and total by function, from the lines alone. Names that differ in kind alone are one here. */
+/* Self and total by function, from the lines alone. Names that differ in kind alone are one. */
 const self = new Map(), total = new Map(), add = (m, k, v) => m.set(k, (m.get(k) || 0) + v);
 for (const [stack, v] of lines) {
     if (stack === "") continue;
@@ -124,7 +125,8 @@ for (let k = 0; k < model.meta.names; k++) {
     if (count.get(label(k)) === 1 && sums.total[k] > 0) myTotal.set(label(k), sums.total[k]);
 }
 for (const [f, v] of total) if (count.get(f) === 1) wantTotal.set(f, v);
-ok(differ(self, mySelf) === null, "self weight of " + self.size + " functions", differ(self, mySelf));
+ok(differ(self, mySelf) === null, "self weight of " + self.size + " functions",
+    differ(self, mySelf));
 ok(differ(wantTotal, myTotal) === null, "total of " + wantTotal.size + " functions, recursion once",
     differ(wantTotal, myTotal));
 
@@ -148,7 +150,8 @@ for (const f of some) {
         add(up, frames.slice(0, at + 1).reverse().join(";"), v);
         add(down, frames.slice(at).join(";"), v);
     }
-    bad = bad || differ(up, paths(FM.callers(model, k))) || differ(down, paths(FM.callees(model, k)));
+    bad = bad || differ(up, paths(FM.callers(model, k))) ||
+        differ(down, paths(FM.callees(model, k)));
 }
 ok(bad === null, "callers and callees of " + some.length + " functions", bad);
 
@@ -169,7 +172,8 @@ let falls = heavy.sum === model.sum && heavy.n === model.n;
 for (let i = 0; i < heavy.n && falls; i++) {
     const list = heavy.children(i);
     falls = list.every((c, k) => k === 0 || heavy.total(list[k - 1]) >= heavy.total(c)) &&
-        heavy.total(i) === model.total(heavy.from[i]) && heavy.name[i] === model.name[heavy.from[i]];
+        heavy.total(i) === model.total(heavy.from[i]) &&
+        heavy.name[i] === model.name[heavy.from[i]];
 }
 ok(falls, "by weight: the same nodes, heavy brothers first");
 process.exit(failed ? 1 : 0);

@@ -1,6 +1,6 @@
 /*
- * about.js - the panel "About": what was measured, where it comes from, the account of samples, what
- * was lost, and the keys.
+ * about.js - the panel "About": what was measured, where it comes from, the account of samples,
+ * what was lost, and the keys.
  */
 "use strict";
 (function () {
@@ -10,7 +10,8 @@
         ["1 … 9", "views"], ["/ or Ctrl F", "search"], ["n, N", "next, previous match"],
         ["↑ ↓ ← →", "walk"], ["Enter", "zoom, open"], ["Backspace", "zoom out by one"],
         ["0 or Esc", "reset zoom"], ["s, double click", "callers and callees"],
-        ["i", "icicle"], ["o", "order by weight"], ["r", "stacks from their leaves"], ["b", "tree from the bottom up"],
+        ["i", "icicle"], ["o", "order by weight"], ["r", "stacks from their leaves"],
+        ["b", "tree from the bottom up"],
         ["p", "boxes as wide as in the base"],
         ["d", "light or dark"], ["?", "this panel"]
     ];

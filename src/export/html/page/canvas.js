@@ -23,7 +23,7 @@
         constructor(options) {
             this.options = options;
             this.down = !!options.down;
-            this.tree = null;
+            this.tree = new FM.Tree(0);
             this.zoom = 0;
             this.lo = 0;
             this.hi = 1;
@@ -85,7 +85,7 @@
         /* Rows that boxes of the range need, and the room for them. Keeps the distance to the
          * root's side. */
         measure() {
-            if (this.tree === null || !this.wide) return;
+            if (!this.wide) return;
             const far = this.down ? this.scroller.scrollTop
                 : this.room - this.scroller.scrollTop - this.high;
             let deepest = 0;
@@ -111,7 +111,7 @@
         }
 
         find(event) {
-            if (this.tree === null || !this.room) return -1;
+            if (!this.room) return -1;
             const box = this.scroller.getBoundingClientRect();
             const x = event.clientX - box.left, y = event.clientY - box.top +
                 this.scroller.scrollTop;
@@ -178,7 +178,7 @@
         }
 
         draw() {
-            if (this.tree === null || !this.wide) return;
+            if (!this.wide) return;
             const began = performance.now(), r = ratio(), c = this.context;
             const style = getComputedStyle(this.element);
             const paper = style.getPropertyValue("--paper").trim() || "#fff";
@@ -188,10 +188,23 @@
             c.globalAlpha = 1;
             c.fillStyle = paper;
             c.fillRect(0, 0, this.canvas.width, this.canvas.height);
+            if (!(this.tree.sum > 0)) this.nothing(c, r);
             this.boxes(c, r, paper, mute);
             this.marks(c, r, ink);
             this.place();
             this.slow = performance.now() - began;
+        }
+
+        nothing(c, r) {
+            c.setTransform(r, 0, 0, r, 0, 0);
+            c.fillStyle = this.inkNow();
+            c.globalAlpha = 0.6;
+            c.font = "14px system-ui, -apple-system, 'Segoe UI', Roboto, Cantarell, sans-serif";
+            c.textAlign = "center";
+            c.fillText("No samples", this.wide / 2, this.high / 2);
+            c.textAlign = "start";
+            c.setTransform(1, 0, 0, 1, 0, 0);
+            c.globalAlpha = 1;
         }
 
         boxes(c, r, paper, mute) {
@@ -398,7 +411,8 @@
             if (event.defaultPrevented) return;
             const { tree } = this, at = this.picked >= 0 ? this.picked : this.zoom;
             let to = -1;
-            if (event.ctrlKey || event.metaKey || event.altKey || tree === null) return;
+            if (event.ctrlKey || event.metaKey || event.altKey || tree.n === 0)
+                return;
             const out = this.down ? "ArrowDown" : "ArrowUp";
             const back = this.down ? "ArrowUp" : "ArrowDown";
             if (event.key === out) {

@@ -90,8 +90,8 @@
     const scaleCss = scale.map(css), scaleInk = scale.map(inkOn);
     const freshCss = css([255, 205, 60]), goneCss = css([150, 132, 206]);
 
-    /* Where a node's change lies on the scale, whose end is the greatest change of the tree; -1: new
-     * (or, in a tree of the weights before, gone). */
+    /* Where a node's change lies on the scale, whose end is the greatest change of the tree; -1:
+     * new (or, in a tree of the weights before, gone). */
     function step(tree, i) {
         if (tree.before(i) === 0 && tree.total(i) > 0) return -1;
         const d = tree.change(i) * (tree.isBefore ? -1 : 1) / FM.color.most(tree);

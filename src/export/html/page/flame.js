@@ -2,12 +2,13 @@
  * flame.js - the view "flame": flame graph or icicle, by name or by weight, zoom and crumbs.
  *
  * State: zoom = number of the node in the file's order (or that of the reversed tree), down = 1
- * icicle, order = weight, reverse = 1 stacks from their leaves, before = 1 boxes as wide as they were
- * in the base of a differential, so that what is gone is seen.
+ * icicle, order = weight, reverse = 1 stacks from their leaves, before = 1 boxes as wide as they
+ * were in the base of a differential, so that what is gone is seen.
  */
 "use strict";
 (function () {
-    let model = null, canvas = null, tree = null, plain = null, back = null, crumbs = null, legend = null, drawn = "";
+    let model = null, canvas = null, crumbs = null, legend = null;
+    let tree = null, plain = null, back = null, drawn = "";
     const buttons = {};
 
     const asked = key => FM.state.get(key);
@@ -72,11 +73,12 @@
     function drawLegend() {
         const cut = tree.cut > 0 ? FM.el("span.fm-key", null, "callers of less than " +
             FM.weight(tree.cut, model.meta.unit) + " are not drawn") : null;
-        legend.replaceChildren(...(cut === null ? [] : [cut]), ...FM.color.legend(before()).slice(0, 12).map(([label, color]) => {
+        const keys = FM.color.legend(before()).slice(0, 12).map(([label, color]) => {
             const dot = FM.el("span.fm-dot");
             dot.style.background = color;
             return FM.el("span.fm-key", null, dot, label);
-        }));
+        });
+        legend.replaceChildren(...(cut === null ? keys : [cut, ...keys]));
     }
 
     function press(button, on) {
@@ -153,7 +155,8 @@
             crumbs = FM.el("nav.fm-crumbs", { "aria-label": "zoomed path" });
             legend = FM.el("div.fm-legend");
             buttons.down = FM.button("Icicle", "root at the top (I)", toggleDown);
-            buttons.order = FM.button("By weight", "callees by weight, not by name (O)", toggleOrder);
+            buttons.order = FM.button("By weight", "callees by weight, not by name (O)",
+                toggleOrder);
             buttons.reverse = FM.button("Reverse", "stacks from their leaves (R)", toggleReverse);
             buttons.before = FM.button("As before", "boxes as wide as they were in the base (P)",
                 toggleBefore);
@@ -163,8 +166,8 @@
                 on: { change: e => FM.color.set(e.target.value) }
             }, ...FM.color.modes().map(([value, text]) =>
                 FM.el("option", { value }, "Colour: " + text)));
-            el.append(FM.el("div.fm-bar", null, buttons.down, buttons.order, buttons.reverse, buttons.before,
-                buttons.color, buttons.reset, crumbs, legend), canvas.element);
+            el.append(FM.el("div.fm-bar", null, buttons.down, buttons.order, buttons.reverse,
+                buttons.before, buttons.color, buttons.reset, crumbs, legend), canvas.element);
             arrange();
             drawButtons();
             drawLegend();

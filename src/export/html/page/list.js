@@ -107,7 +107,8 @@ FM.share = function (part, whole) {
 FM.nameCell = function (k) {
     const name = FM.model.names[k], dot = FM.el("span.fm-dot");
     dot.style.background = FM.color.ofName(k);
-    return FM.el(FM.search.hit !== null && FM.search.hit[k] ? "span.fm-name.fm-hit" : "span.fm-name",
+    const hit = FM.search.hit !== null && FM.search.hit[k];
+    return FM.el(hit ? "span.fm-name.fm-hit" : "span.fm-name",
         { title: name.slice(0, 2000) }, dot, FM.el("span", null, name.slice(0, 500)));
 };
 

@@ -161,6 +161,13 @@
 
     /* -------------------------------------------------------------- build */
 
+    /* The sum of the weights shown, and of what it is a part. */
+    function saySum() {
+        const model = FM.model, all = model.recorded.reduce((a, b) => a + b, 0);
+        page.sum.textContent = FM.weight(model.sum, model.meta.unit) + (model.sum === all ? ""
+            : " of " + FM.weight(all, model.meta.unit));
+    }
+
     function head(meta) {
         const button = (text, title, fn, more) => FM.el("button.fm-button", Object.assign({
             type: "button", title, on: { click: fn } }, more), text);
@@ -198,16 +205,19 @@
             page.step,
             button("›", "next match (n)", () => step(1), { "aria-label": "next match" }));
         page.tabs = FM.el("div.fm-tabs", { role: "tablist", "aria-label": "views" });
-        const shares = [meta.event, FM.weight(FM.model.sum, meta.unit)];
+        page.sum = FM.el("span");
+        saySum();
+        const before = meta.title.includes(meta.event) || meta.event === meta.unit ? ""
+            : meta.event + " · ";
+        const after = [];
         if (meta.unit !== "samples" || FM.model.sum !== meta.samples)
-            shares.push(FM.weight(meta.samples, "samples"));
-        if (shares[0] === meta.unit || meta.title.includes(shares[0])) shares.shift();
-        const warning = FM.warning();
+            after.push(FM.weight(meta.samples, "samples"));
+        if (meta.base !== null) after.push("against " + (meta.base.title || "its base"));
         page.caption = FM.el("span.fm-caption", { hidden: true });
-        if (meta.base !== null) shares.push("against " + (meta.base.title || "its base"));
+        const warning = FM.warning();
         return FM.el("header.fm-head", null,
             FM.el("div.fm-titles", null, FM.el("h1", { title: meta.title }, meta.title),
-                FM.el("p", null, shares.join(" · "), page.caption)),
+                FM.el("p", null, before, page.sum, ...after.map(t => " · " + t), page.caption)),
             page.tabs,
             FM.el("div.fm-find", { role: "search" }, page.search, page.ignore, page.steps),
             FM.el("div.fm-tools", null,
@@ -265,6 +275,7 @@
         FM.on("weights", () => {
             page.caption.hidden = FM.model.caption === null;
             page.caption.textContent = FM.model.caption || "";
+            saySum();
             tell("weights");
             sayFound();
         });
@@ -291,8 +302,9 @@
         const q = FM.state.get("q");
         if (q !== null) {
             page.search.value = q;
-            page.ignore.setAttribute("aria-pressed", FM.state.get("case") === "1" ? "false" : "true");
-            FM.search.set(q, FM.state.get("case") !== "1", true);
+            const ignore = FM.state.get("case") !== "1";
+            page.ignore.setAttribute("aria-pressed", ignore ? "true" : "false");
+            FM.search.set(q, ignore, true);
         }
         const asked = FM.state.get("view") || FM.model.meta.view;
         FM.open(FM.views.some(v => v.id === asked) ? asked : FM.views[0].id);

@@ -21,9 +21,9 @@
     }
 
     function describe() {
-        const unit = model.meta.unit, k = chosen, facts = [
-            ["total", FM.weight(sums.total[k], unit) + " · " + FM.percent(sums.total[k], model.sum)],
-            ["self", FM.weight(sums.self[k], unit) + " · " + FM.percent(sums.self[k], model.sum)]];
+        const unit = model.meta.unit, k = chosen;
+        const tell = v => FM.weight(v, unit) + " · " + FM.percent(v, model.sum);
+        const facts = [["total", tell(sums.total[k])], ["self", tell(sums.self[k])]];
         if (model.base)
             facts.push(["change", FM.grown(sums.totalBefore[k], sums.total[k], unit)]);
         const module = FM.moduleOf(k), file = model.file[k];

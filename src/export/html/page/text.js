@@ -34,10 +34,12 @@
     };
 
     FM.weight = function (v, unit) {
-        if (Object.prototype.hasOwnProperty.call(starts, unit)) return scaled(v * starts[unit], times);
+        if (Object.prototype.hasOwnProperty.call(starts, unit))
+            return scaled(v * starts[unit], times);
         if (unit === "bytes" || unit === "byte" || unit === "B") return scaled(v, sizes);
         const one = Math.abs(v) === 1 && unit === "samples";
-        return (Math.abs(v) < 10 && v % 1 !== 0 ? v.toFixed(1) : FM.commas(v)) + (one ? " sample" : unit ? " " + unit : "");
+        const figure = Math.abs(v) < 10 && v % 1 !== 0 ? v.toFixed(1) : FM.commas(v);
+        return figure + (one ? " sample" : unit ? " " + unit : "");
     };
 
     FM.percent = function (part, whole) {

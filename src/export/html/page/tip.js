@@ -31,7 +31,8 @@
         }
         if (k < model.meta.names) {
             const kind = model.meta.kinds[model.kind[k]];
-            if (model.module[k] > 0) facts.push(["module", model.meta.modules[model.module[k] - 1]]);
+            if (model.module[k] > 0)
+                facts.push(["module", model.meta.modules[model.module[k] - 1]]);
             if (where(k) !== null) facts.push(["source", where(k)]);
             if (kind !== "unknown") facts.push(["kind", kind]);
         }
