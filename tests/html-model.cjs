@@ -109,7 +109,7 @@ for (let i = 0; i < model.n && sound; i++) {
 }
 ok(sound, "a node's total is its own weight and its children's");
 
-/* Self and total by function, from the lines alone. Names that differ in kind alone are one. */
+/* Self and total by function, from the lines alone: interpreted, compiled, inlined are one. */
 const self = new Map(), total = new Map(), add = (m, k, v) => m.set(k, (m.get(k) || 0) + v);
 for (const [stack, v] of lines) {
     if (stack === "") continue;
@@ -117,8 +117,8 @@ for (const [stack, v] of lines) {
     add(self, frames[frames.length - 1], v);
     for (const f of new Set(frames)) add(total, f, v);
 }
-const sums = FM.totals(model, model.names.length), count = new Map();
-for (let k = 0; k < model.meta.names; k++) add(count, label(k), 1);
+const sums = FM.totals(model, model.same), count = new Map();
+for (let k = 0; k < model.meta.names; k++) if (model.same[k] === k) add(count, label(k), 1);
 const mySelf = new Map(), myTotal = new Map(), wantTotal = new Map();
 for (let k = 0; k < model.meta.names; k++) {
     if (sums.self[k] > 0) add(mySelf, label(k), sums.self[k]);
@@ -150,8 +150,8 @@ for (const f of some) {
         add(up, frames.slice(0, at + 1).reverse().join(";"), v);
         add(down, frames.slice(at).join(";"), v);
     }
-    bad = bad || differ(up, paths(FM.callers(model, k))) ||
-        differ(down, paths(FM.callees(model, k)));
+    bad = bad || differ(up, paths(FM.callers(model, k, model.same))) ||
+        differ(down, paths(FM.callees(model, k, model.same)));
 }
 ok(bad === null, "callers and callees of " + some.length + " functions", bad);
 

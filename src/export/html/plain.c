@@ -3,7 +3,8 @@
  * weight as a table. Servers that forbid inline script, mail readers and previews show it.
  *
  * Totals count a function once where it calls itself: a node counts when it lies behind the subtree
- * of the last one of its name that counted. Ties go by total, then by number of name.
+ * of the last one of its function that counted. Names that differ in their annotation alone are one
+ * function. Ties go by total, then by number of name.
  */
 #include "export/html/html.h"
 
@@ -12,6 +13,7 @@
 #define ROWS 20u
 
 struct sums {
+    uint32_t same;           /* the first name of this function; sums stand there */
     fm_u128 self, total;
     uint32_t until;          /* end of the last subtree that counted */
 };
@@ -21,12 +23,38 @@ struct table {
     size_t rows;
 };
 
+/* False: no memory. */
+static bool find_same(const struct fm_html *h, struct sums *sums)
+{
+    struct fm_store *store = h->export->sel->store;
+    struct fm_map first;
+    bool good = true, fresh;
+    size_t i, n;
+    fm_map_init(&first, h->mem);
+    for (i = 0; i < h->names && good; i++) {
+        fm_str label = h->name[i].label;
+        const char *s = fm_store_str(store, label, &n);
+        size_t bare = fm_html_bare(h, s, n);
+        uint64_t *at;
+        if (bare < n)
+            label = fm_store_str_add(store, s, bare);
+        at = label != FM_NONE ? fm_map_put(&first, label, &fresh) : NULL;
+        good = at != NULL;
+        if (good && fresh)
+            *at = i;
+        if (good)
+            sums[i].same = (uint32_t)*at;
+    }
+    fm_map_release(&first);
+    return good;
+}
+
 static void add_up(const struct fm_html *h, struct sums *sums)
 {
     const struct fm_call_node *node = h->tree->node;
     uint32_t i;
     for (i = 1; i < h->tree->nodes; i++) {
-        struct sums *s = &sums[h->number[node[i].label] - 1];
+        struct sums *s = &sums[sums[h->number[node[i].label] - 1].same];
         s->self += node[i].self;
         if (i < s->until)
             continue;
@@ -93,6 +121,10 @@ enum fm_status fm_html_write_plain(struct fm_html *h, struct fm_error *err)
     struct table table;
     if (sums == NULL)
         return fm_error_nomem(err);
+    if (!find_same(h, sums)) {
+        fm_mem_free(h->mem, sums, h->names * sizeof *sums);
+        return fm_error_nomem(err);
+    }
     add_up(h, sums);
     choose(&table, sums, h->names);
     fm_out_text(h->out, "<div id=\"fm-plain\"><h1>");

@@ -2,10 +2,12 @@
  * layout.js - other trees made of a tree, and sums over one. No DOM: the tests run it in node.
  *
  *   FM.byWeight(tree)         the same nodes, brothers by falling total; .from: new -> old node
- *   FM.callees(tree, f)       what name f calls: the subtrees of its outermost nodes, merged
- *   FM.callers(tree, f)       who calls it: the chains above them, merged, f at the root
+ *   FM.callees(tree, f, same) what function f calls: the subtrees of its outermost nodes, merged
+ *   FM.callers(tree, f, same) who calls it: the chains above them, merged, f at the root
  *   FM.reversed(tree)         stacks from their leaves: leaves on the root, their callers on them
- *   FM.totals(tree, names)    {self, total} by name: a name in its own subtree counts once
+ *   FM.totals(tree, same)     {self, total} by function: one in its own subtree counts once
+ *
+ * `same` is that of the model: names of one function, and of all names the first stands for it.
  *
  * Merged trees are made in the order in which nodes come, then put in pre-order with brothers by
  * name number.
@@ -111,11 +113,11 @@
         }
     }
 
-    /* Nodes of a name that have none of that name above them. */
-    FM.outermost = function (tree, f) {
+    /* Nodes of a function that have none of it above them. */
+    FM.outermost = function (tree, f, same) {
         const { n, name, end } = tree, list = [];
         for (let i = 0; i < n;) {
-            if (name[i] === f) {
+            if (same[name[i]] === f) {
                 list.push(i);
                 i = end[i];
             } else {
@@ -125,9 +127,9 @@
         return list;
     };
 
-    FM.callees = function (tree, f) {
+    FM.callees = function (tree, f, same) {
         const { name, parent, end, self, base } = tree, merge = new Merge(f);
-        for (const top of FM.outermost(tree, f)) {
+        for (const top of FM.outermost(tree, f, same)) {
             const to = new Uint32Array(end[top] - top);
             for (let i = top; i < end[top]; i++) {
                 const at = i === top ? 0 : merge.child(to[parent[i] - top], name[i]);
@@ -139,9 +141,9 @@
         return merge.finish(base !== null);
     };
 
-    FM.callers = function (tree, f) {
+    FM.callers = function (tree, f, same) {
         const { name, parent, base } = tree, merge = new Merge(f);
-        for (const top of FM.outermost(tree, f)) {
+        for (const top of FM.outermost(tree, f, same)) {
             let at = 0;
             for (let i = parent[top]; i !== FM.NONE && i !== 0; i = parent[i])
                 at = merge.child(at, name[i]);
@@ -277,14 +279,14 @@
         return tree;
     };
 
-    FM.totals = function (tree, names) {
-        const { n, name, end, self, pre, base } = tree;
+    FM.totals = function (tree, same) {
+        const { n, name, end, self, pre, base } = tree, names = same.length;
         const own = new Float64Array(names), total = new Float64Array(names);
         const ownBefore = base ? new Float64Array(names) : null;
         const totalBefore = base ? new Float64Array(names) : null;
         const until = new Uint32Array(names);
         for (let i = 0; i < n; i++) {
-            const f = name[i];
+            const f = same[name[i]];
             own[f] += self[i];
             if (base) ownBefore[f] += base[i + 1] - base[i];
             if (i < until[f]) continue;

@@ -120,7 +120,7 @@
         const q = FM.state.get("q") || "", ignore = FM.state.get("case") !== "1";
         if (q !== FM.search.term || ignore !== FM.search.ignoreCase) {
             page.search.value = q;
-            page.ignore.setAttribute("aria-pressed", ignore ? "true" : "false");
+            page.minds.setAttribute("aria-pressed", ignore ? "false" : "true");
             FM.search.set(q, ignore);
         }
         FM.open(FM.state.get("view") || FM.views[0].id);
@@ -195,10 +195,10 @@
                 }
             }
         });
-        page.ignore = button("Aa", "ignore upper and lower case", () => {
+        page.minds = button("Aa", "match upper and lower case", () => {
             search(page.search.value, !FM.search.ignoreCase);
-            page.ignore.setAttribute("aria-pressed", FM.search.ignoreCase ? "true" : "false");
-        }, { "aria-label": "ignore case" });
+            page.minds.setAttribute("aria-pressed", FM.search.ignoreCase ? "false" : "true");
+        }, { "aria-label": "match case" });
         page.step = FM.el("span.fm-step");
         page.steps = FM.el("span.fm-steps", null,
             button("‹", "previous match (N)", () => step(-1), { "aria-label": "previous match" }),
@@ -219,7 +219,7 @@
             FM.el("div.fm-titles", null, FM.el("h1", { title: meta.title }, meta.title),
                 FM.el("p", null, before, page.sum, ...after.map(t => " · " + t), page.caption)),
             page.tabs,
-            FM.el("div.fm-find", { role: "search" }, page.search, page.ignore, page.steps),
+            FM.el("div.fm-find", { role: "search" }, page.search, page.minds, page.steps),
             FM.el("div.fm-tools", null,
                 button("◐", "light or dark (D)", flip, { "aria-label": "light or dark" }),
                 FM.el(warning ? "button.fm-button.fm-warn" : "button.fm-button", {
@@ -297,13 +297,13 @@
         FM.color.start(FM.model);
         build();
         listen();
-        page.ignore.setAttribute("aria-pressed", "true");
+        page.minds.setAttribute("aria-pressed", "false");
         document.getElementById("fm-plain").remove();
         const q = FM.state.get("q");
         if (q !== null) {
             page.search.value = q;
             const ignore = FM.state.get("case") !== "1";
-            page.ignore.setAttribute("aria-pressed", ignore ? "true" : "false");
+            page.minds.setAttribute("aria-pressed", ignore ? "false" : "true");
             FM.search.set(q, ignore, true);
         }
         const asked = FM.state.get("view") || FM.model.meta.view;

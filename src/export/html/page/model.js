@@ -20,6 +20,8 @@
  * The model is such a tree with the names, and with what the page is told:
  *
  *   model.names[], .kind[], .rgb[], .module[], .file[], .line[]   by number of name
+ *   model.same[]   the first name of the same text: a function that was interpreted, then compiled,
+ *       has two names but is one function
  *   model.setWeights(self, baseSelf, caption)   shows other weights on the same nodes (a range of
  *       time, a difference); null, null: those of the file again. Tells all by event "weights".
  */
@@ -176,7 +178,9 @@ FM.Model = class extends FM.Tree {
         this.module = new Uint32Array(k);
         this.file = new Uint32Array(k);
         this.line = new Uint32Array(k);
+        this.same = new Uint32Array(k);
         this.names[meta.names] = "all";
+        this.same[meta.names] = meta.names;
         this.kind[meta.names] = Math.max(0, meta.kinds.indexOf("synthetic"));
         this.recorded = this.self;
         this.recordedBase = null;
@@ -192,6 +196,7 @@ FM.Model = class extends FM.Tree {
 /* Both are generators that yield the share done, so that the page lives while they work. */
 FM.readNames = function* (model, text) {
     const r = new FM.Reader(text), n = model.meta.names;
+    const first = new Map();
     let last = "";
     for (let k = 0; k < n; k++) {
         const share = r.symbol();
@@ -202,7 +207,9 @@ FM.readNames = function* (model, text) {
         if (model.file[k] > 0) model.line[k] = r.number();
         const stop = text.indexOf("\n", r.at);
         last = last.slice(0, share) + text.slice(r.at, stop);
-        model.names[k] = FM.plain(last);
+        const name = model.names[k] = FM.plain(last), known = first.get(name);
+        model.same[k] = known === undefined ? k : known;
+        if (known === undefined) first.set(name, k);
         r.at = stop + 1;
         if ((k & 0x3fff) === 0x3fff) yield k / n;
     }

@@ -48,9 +48,9 @@
 
     function choose(k, push) {
         if (!(k >= 0 && k < model.meta.names)) return;
-        chosen = k;
+        k = chosen = model.same[k];
         FM.state.set({ fn: k }, push);
-        trees = { up: FM.callers(model, k), down: FM.callees(model, k) };
+        trees = { up: FM.callers(model, k, model.same), down: FM.callees(model, k, model.same) };
         describe();
         up.setTree(trees.up, 0);
         down.setTree(trees.down, 0);
@@ -84,7 +84,7 @@
     }
 
     FM.openSandwich = function (k) {
-        FM.state.set({ fn: k });
+        FM.state.set({ fn: FM.model.same[k] });
         const view = FM.views.find(v => v.id === "sandwich");
         FM.open("sandwich", true);
         view.update("state");
@@ -96,7 +96,7 @@
         rank: 40,
         mount(el, m) {
             model = m;
-            sums = FM.totals(model, model.names.length);
+            sums = FM.totals(model, model.same);
             list = new FM.List({
                 label: "functions", role: "listbox", row,
                 click: i => choose(order[i], true),
@@ -130,7 +130,7 @@
         },
         update(what) {
             if (what === "weights") {
-                sums = FM.totals(model, model.names.length);
+                sums = FM.totals(model, model.same);
                 fill();
                 if (chosen >= 0) choose(chosen, false);
             } else if (what === "search") {
@@ -139,7 +139,7 @@
                 down.draw();
             } else if (what === "state") {
                 const asked = Number(FM.state.get("fn"));
-                if (FM.state.get("fn") !== null && asked !== chosen) choose(asked, false);
+                if (FM.state.get("fn") !== null && model.same[asked] !== chosen) choose(asked, false);
             } else {
                 if (chosen >= 0) describe();
                 list.refresh();

@@ -42,6 +42,7 @@
         const hit = FM.search.hit;
         order = [];
         for (let k = 0; k < model.meta.names; k++) {
+            if (model.same[k] !== k) continue;
             if (sums.total[k] <= 0 && !(sums.totalBefore && sums.totalBefore[k] > 0)) continue;
             if (hit !== null && !hit[k]) continue;
             order.push(k);
@@ -89,7 +90,7 @@
     }
 
     function weigh() {
-        sums = FM.totals(model, model.names.length);
+        sums = FM.totals(model, model.same);
     }
 
     function build(el) {

@@ -26,11 +26,12 @@
         for (const [node, weight, before] of chain) {
             const p = model.parent[node];
             if (p === FM.NONE || p === 0) continue;
-            let row = by.get(model.name[p]);
+            const f = model.same[model.name[p]];
+            let row = by.get(f);
             if (row === undefined) {
-                row = { name: model.name[p], level, open: false, weight: 0, self: 0, before: 0,
+                row = { name: f, level, open: false, weight: 0, self: 0, before: 0,
                     many: false, chain: [] };
-                by.set(model.name[p], row);
+                by.set(f, row);
             }
             row.weight += weight;
             row.before += before;
@@ -43,7 +44,7 @@
     function leaves(name) {
         const { n, self, base } = model, chain = [];
         for (let i = 1; i < n; i++) {
-            if (model.name[i] !== name) continue;
+            if (model.same[model.name[i]] !== name) continue;
             const before = base ? base[i + 1] - base[i] : 0;
             if (self[i] > 0 || before > 0) chain.push([i, self[i], before]);
         }
@@ -71,7 +72,7 @@
             open(0, true);
             return;
         }
-        const sums = FM.totals(model, model.names.length);
+        const sums = FM.totals(model, model.same);
         rows = [];
         for (let k = 0; k < model.meta.names; k++) {
             if (sums.self[k] > 0) {
