@@ -80,9 +80,10 @@
     }
 
     function events(meta) {
-        if (meta.events.length < 2) return [];
+        const list = meta.events.filter(e => e.samples > 0 || e.selected);
+        if (list.length < 2) return [];
         return [FM.el("h3", null, "Events of the input"), FM.el("table.fm-lines", null,
-            FM.el("tbody", null, ...meta.events.map(e => FM.el("tr", null,
+            FM.el("tbody", null, ...list.map(e => FM.el("tr", null,
                 FM.el("td.fm-num", null, FM.commas(e.samples)),
                 FM.el("td", null, e.name + " (" + e.kind + ", " + e.unit + ")" +
                     (e.selected ? " – shown here" : ""))))))];
