@@ -436,6 +436,56 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
+static uint32_t seed = 2463534242u;
+
+static uint32_t draw(uint32_t below)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 17;
+    seed ^= seed << 5;
+    return (uint32_t)((uint64_t)seed * below >> 32);
+}
+
+/* What a line gave: cells, or that it was damage. */
+static void line_gave(const char *line, const char *behind, char *out, size_t size)
+{
+    char s[1024];
+    size_t n = 0;
+    snprintf(s, sizeof s, STRINGS "interval\t0\t1.0\n" KERNEL "%s%s", line, behind);
+    ck_assert_int_eq(read_bytes(s, strlen(s), "iaprof", NULL), FM_OK);
+    for (uint64_t row = 0; row < fm_store_rows(store); row++)
+        if (strcmp(event(row), "eu-stall") == 0)
+            n += (size_t)snprintf(out + n, size - n, "%llx %s %llu\n",
+                                  (unsigned long long)cell("offset", row), text("reason", row),
+                                  (unsigned long long)cell("weight", row));
+    snprintf(out + n, size - n, "%llu",
+             (unsigned long long)(found(FM_DIAG_BAD_LINE) + found(FM_DIAG_RECORD_UNKNOWN)));
+}
+
+/* A line with more behind it is looked at as a whole, the last one field by field. */
+START_TEST(both_ways_to_read_a_line)
+{
+    static const char any[] = "0123456789abcdefABCDEF\t\r /:;@G`gx-";
+    for (unsigned k = 0; k < 4000; k++) {
+        char line[256], one[512], two[512];
+        int n = snprintf(line, sizeof line, "eustall\t0x%llx\t%u",
+                         (unsigned long long)draw(UINT32_MAX) << draw(20) >> draw(52),
+                         draw(2) ? 5 : draw(UINT32_MAX) >> draw(32));
+        for (unsigned i = 0; i < 10; i++)
+            n += snprintf(line + n, sizeof line - (size_t)n, "\t%llu",
+                          draw(3) ? 0 : (draw(UINT32_MAX) * 77777ull) >> draw(50));
+        if (draw(2))
+            line[8 + draw((uint32_t)n - 8)] = any[draw(sizeof any - 1)];
+        line[n++] = '\n';
+        line[n] = '\0';
+        line_gave(line, "", one, sizeof one);
+        line_gave(line, "metric\ta\t1\nmetric\tb\t2\nmetric\tc\t3\nmetric\td\t4\n"
+                        "metric\te\t5\nmetric\tf\t6\nmetric\tg\t7\n", two, sizeof two);
+        ck_assert_msg(strcmp(one, two) == 0, "%s gives %s and %s", line, one, two);
+    }
+}
+END_TEST
+
 /* More than a window, a block and a segment hold; lines longer than a window. */
 START_TEST(long_inputs)
 {
@@ -710,6 +760,7 @@ int main(void)
     tcase_add_test(t, cut_anywhere);
     tcase_add_test(t, any_byte_may_be_wrong);
     tcase_add_test(t, every_allocation_may_fail);
+    tcase_add_test(t, both_ways_to_read_a_line);
     tcase_add_test(t, long_inputs);
     tcase_add_test(t, constructed_files);
     tcase_add_test(t, constructed_samples);

@@ -117,18 +117,32 @@ static inline bool digits(const char *s, unsigned n, uint64_t *out)
     return true;
 }
 
-/* Digits and small letters, as the tool writes them. */
+/* Where bytes of v are no digits, and no letters a to f: in their top bits. */
+#define NO_DIGIT(v, each) ((v) | (((v) & (each) * 0x7f) + (each) * (0x80 - 10)))
+#define NO_LETTER(v, each) \
+    ((v) | (((v) & (each) * 0x7f) + (each) * (0x80 - 7)) | \
+     ~(((v) & (each) * 0x7f) + (each) * 0x7f))
+
+/* Digits and small letters, as the tool writes them. Without the bits of '0', a letter has bit 6;
+ * with those of 0x60 turned over as well, a is 1. */
 static inline bool hex_digits(const char *s, unsigned n, uint64_t *out)
 {
-    uint64_t v, letter, no_digit, no_letter;
+    uint64_t v, letter;
+    if (FM_LIKELY(n - 1 <= 3)) {
+        const uint32_t each = (uint32_t)EACH;
+        uint32_t w = padded4(s, n), small = w ^ each * ('0' ^ 0x60);
+        if (FM_UNLIKELY(NO_DIGIT(w, each) & NO_LETTER(small, each) & each * 0x80))
+            return false;
+        w = (w & each * 0x0f) + (w >> 6 & each) * 9;
+        w = (w << 4 | w >> 8) & 0x00ff00ffu;
+        *out = (w << 8 | w >> 16) & UINT16_MAX;
+        return true;
+    }
     if (FM_UNLIKELY(n - 1 > 7))
         return false;
     v = padded(s, n);
-    letter = v ^ EACH * ('0' ^ 0x60); /* a is 1 */
-    no_digit = v | ((v & EACH * 0x7f) + EACH * (0x80 - 10));
-    no_letter = letter | ((letter & EACH * 0x7f) + EACH * (0x80 - 7)) |
-                ~((letter & EACH * 0x7f) + EACH * 0x7f);
-    if (FM_UNLIKELY(no_digit & no_letter & EACH * 0x80))
+    letter = v ^ EACH * ('0' ^ 0x60);
+    if (FM_UNLIKELY(NO_DIGIT(v, EACH) & NO_LETTER(letter, EACH) & EACH * 0x80))
         return false;
     v = (v & EACH * 0x0f) + (v >> 6 & EACH) * 9;
     v = (v << 4 | v >> 8) & 0x00ff00ff00ff00ffu;

@@ -110,6 +110,19 @@ static unsigned lane_of(unsigned field)
     }
 }
 
+/* Two values a store: as many are written here as anywhere. */
+static void repeat(uint64_t *out, size_t n, uint64_t value)
+{
+    const uint64_t pair[2] = {value, value};
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        memcpy(out + i, pair, sizeof pair);
+        memcpy(out + i + 2, pair, sizeof pair);
+    }
+    for (; i < n; i++)
+        out[i] = value;
+}
+
 /* The values of a field for cells [at, at + n); run *r has the first of them. */
 static void fill(const struct fm_iaprof *a, size_t at, size_t n, unsigned field, size_t r,
                  uint64_t *out)
@@ -120,11 +133,15 @@ static void fill(const struct fm_iaprof *a, size_t at, size_t n, unsigned field,
         memcpy(out, c->lane[lane] + at, n * sizeof *out);
         return;
     }
+    if (field <= FM_IAPROF_INTERVAL) {
+        repeat(out, n, site_value(a, a->site, field)); /* the same for all */
+        return;
+    }
     for (size_t i = 0; i < n; r++) {
         uint64_t value = site_value(a, &a->site[c->run[r].site], field);
         size_t end = FM_MIN(c->run[r].end - at, n);
-        for (; i < end; i++)
-            out[i] = value;
+        repeat(out + i, end - i, value);
+        i = end;
     }
 }
 
@@ -137,8 +154,8 @@ static void copy_cells(struct fm_iaprof *a, const struct fm_class_copy *how)
         uint64_t *out = fm_rows_column(b, FM_COL_EVENT, n);
         while (c->run[r].end <= at)
             r++;
-        for (size_t i = 0; out != NULL && i < n; i++)
-            out[i] = how->event;
+        if (out != NULL)
+            repeat(out, n, how->event);
         for (size_t m = 0; m < how->moves; m++) {
             out = fm_rows_column(b, how->move[m].column, n);
             if (out != NULL)
@@ -200,11 +217,13 @@ static void flush_cells(struct fm_iaprof *a)
 {
     struct fm_iaprof_cells *c = &a->cells;
     unsigned timed = a->interval.timed;
-    uint64_t in = 0;
+    fm_u128 sum = 0;
+    uint64_t in;
     if (c->n == 0)
         return;
     for (size_t i = 0; i < c->n; i++)
-        in = fm_add_sat_u64(in, c->lane[FM_IAPROF_LANE_COUNT][i]);
+        sum += c->lane[FM_IAPROF_LANE_COUNT][i];
+    in = sum > UINT64_MAX ? UINT64_MAX : (uint64_t)sum;
     fm_account_in(a->builder, in);
     a->interval.stalls = fm_add_sat_u64(a->interval.stalls, in);
     if (!a->interval.open)
