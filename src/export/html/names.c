@@ -172,10 +172,11 @@ static unsigned shared(const char *a, size_t n, const char *b, size_t m, size_t 
     return units;
 }
 
+/* "_[w]" of a waker is a part of its name: no kind says it. */
 size_t fm_html_bare(const struct fm_html *h, const char *s, size_t n)
 {
     if (!h->export->names.annotate && n >= 4 && s[n - 1] == ']' && s[n - 3] == '[' &&
-        s[n - 4] == '_' && memchr("kwij01gG", s[n - 2], 8) != NULL)
+        s[n - 4] == '_' && memchr("kij01gG", s[n - 2], 7) != NULL)
         return n - 4;
     return n;
 }

@@ -8,6 +8,8 @@
  *   depth[i]    root 0                       end[i]      one past its subtree
  *   self[i]     weight of its own            pre[i]      sum of self over the nodes before i
  *
+ * They are doubles: sums above 2^53 are rounded, and what weighs less than their last digit is 0.
+ *
  * A node's own weight lies left of its children, so pre[i] is where its box begins, too, and its
  * total is pre[end[i]] - pre[i]. Weights are in the unit of the profile.
  *
