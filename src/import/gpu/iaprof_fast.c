@@ -4,15 +4,15 @@
  *     eustall 0x1b8 8 2 0 0 31 0 250 0 0 0 0       offset, instruction, ten counts
  *
  * Most counts are 0, and which ones are not cannot be guessed: a loop over the fields takes a wrong
- * turn at most of them. So a line is looked at as a whole, where the machine compares 16 bytes at a
- * time and the line and what follows it are there:
+ * turn at most of them. So a line is looked at as a whole, where the machine compares 16 or 32 bytes
+ * at a time and the line and what follows it are there:
  *
  *     text    0x1b8|8|2|0|0|31|0|250|0|0|0|0.      | TAB, . LF
- *     tabs    00000101010101001010001010101 0
- *     zeros   ......0.0.1.1.0..1.0...1.1.1.1       TABs before a field that is just "0"
+ *     tabs    .....1.1.1.1.1..1.1...1.1.1.1..
+ *     zeros   .........1.1....1.....1.1.1.1..      TABs before a count that is just "0"
  *
- * and only fields that are not "0" are read, eight digits at once. Everything else, and longer
- * lines, is read field by field.
+ * and only fields that are not "0" are read, four or eight digits at once. Everything else, and
+ * longer lines, is read field by field.
  */
 #include "import/gpu/iaprof_number.h"
 
