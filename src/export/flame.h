@@ -3,7 +3,8 @@
  *
  *     flamegraph.c    settings; a call tree as boxes      -.
  *     flame_diff.c    two call trees as boxes             -+->  flame_draw.c   the document
- *     flame_chart.c   rows in time order as boxes, lanes  -'
+ *     flame_chart.c   rows in time order as boxes, lanes  -|
+ *     flame_flow.c    lines as flamegraph.pl draws them   -'
  *
  * A box lies in a lane: row 0 is nearest to the root. Start and width are weights (of a chart with
  * times: nanoseconds) from the left edge, so that a picture can be scaled exactly.
@@ -12,6 +13,7 @@
 #define FM_EXPORT_FLAME_H
 
 #include "export/export.h"
+#include "export/flame_extra.h"
 
 #define FM_FLAME_PAD 10.0            /* px at both sides */
 
@@ -42,11 +44,19 @@ struct fm_flame {
     enum fm_flame_kind kind;
     /* the settings */
     double width, row, font, font_width; /* px; the last as a share of the font size */
-    bool inverted, hash, annotate;
+    bool inverted, reverse, hash, annotate;
+    bool compat;                         /* as flamegraph.pl draws, to the last digit */
+    bool random, fluid;
+    double factor;                       /* of the weights that are told */
     int palette;
     const char *title, *subtitle, *unit, *family;
     const char *top, *bottom;            /* background */
     bool colorblind, negate;
+    const char *notes, *nametype;
+    struct fm_flame_attrs *attrs;        /* or NULL, as the next two */
+    struct fm_palette_map *map;
+    struct fm_color_rules *rules;
+    uint64_t dice;                       /* state of `random` */
     /* what is laid out */
     double total, scale;                 /* weight shown over the whole width; px per weight */
     fm_u128 whole;                       /* the same weight, exactly */
@@ -75,10 +85,16 @@ enum fm_status fm_flame_tree(struct fm_flame *f, struct fm_error *err);
 enum fm_status fm_flame_diff(struct fm_flame *f, struct fm_error *err);
 enum fm_status fm_flame_chart(struct fm_flame *f, struct fm_error *err);
 
+/* As flamegraph.pl lays out; `in_order`: lines as they come, not sorted. */
+enum fm_status fm_flame_flow(struct fm_flame *f, bool in_order, struct fm_error *err);
+
+/* The colour of a frame by its name, annotation included. false: no memory. */
+bool fm_flame_color(struct fm_flame *f, const char *name, size_t n, unsigned rgb[3]) FM_MUST_USE;
 /* The colour of a differential's box. */
 void fm_flame_delta_color(const struct fm_flame *f, const struct fm_flame_box *box,
                           unsigned rgb[3]);
 
-void fm_flame_draw(struct fm_flame *f);
+/* FM_NOMEM: a colour could not be kept. */
+enum fm_status fm_flame_draw(struct fm_flame *f, struct fm_error *err);
 
 #endif

@@ -20,6 +20,7 @@
 #include "export/flame.h"
 #include "export/palette.h"
 
+#include "util/error.h"
 #include "util/text.h"
 
 #include <math.h>
@@ -35,6 +36,7 @@ struct picture {
     struct fm_flame *f;
     struct fm_out *out;
     double height, pad_top, pad_bottom;
+    bool oom;
 };
 
 /* ---------------------------------------------------------------- numbers */
@@ -88,7 +90,7 @@ static void put_commas(struct fm_out *out, fm_u128 v)
 /* Length of a name without its annotation. */
 static size_t bare(const struct picture *p, const char *s, size_t n)
 {
-    if (!p->f->annotate && n >= 4 && s[n - 1] == ']' && s[n - 3] == '[' && s[n - 4] == '_' &&
+    if ((p->f->compat || !p->f->annotate) && n >= 4 && s[n - 1] == ']' && s[n - 3] == '[' && s[n - 4] == '_' &&
         memchr("kwij01gG", s[n - 2], 8) != NULL)
         return n - 4;
     return n;
@@ -155,12 +157,42 @@ static void put_time(struct fm_out *out, double ns)
     fm_out_text(out, unit);
 }
 
+/* A weight times the factor, rounded as printf("%.0f") does. */
+static fm_u128 scaled(const struct fm_flame *f, double weight)
+{
+    return (fm_u128)nearbyint(weight * f->factor);
+}
+
+/* As flamegraph.pl writes it: shares are those of the rounded weight. */
+static void put_factored(struct picture *p, const struct fm_flame_box *box)
+{
+    fm_u128 v = scaled(p->f, box->width);
+    put_commas(p->out, v);
+    put_unit(p);
+    fm_out_text(p->out, ", ");
+    if (box->label == FM_NONE)
+        fm_out_text(p->out, "100%");
+    else
+        put_percent(p, (double)v, p->f->total * p->f->factor, false);
+    if (p->f->kind == FM_FLAME_DIFF && box->label != FM_NONE && p->f->compat) {
+        fm_out_text(p->out, "; ");
+        put_percent(p, signed_change(p->f, box->delta), p->f->delta_whole, true);
+    } else if (p->f->kind == FM_FLAME_DIFF && !p->f->compat) {
+        put_change(p, box);
+    }
+    fm_out_text(p->out, ")</title>");
+}
+
 static void put_title(struct picture *p, const struct fm_flame_box *box, const char *s, size_t n)
 {
     struct fm_out *out = p->out;
     fm_out_text(out, "<title>");
     fm_out_xml(out, s, n);
     fm_out_text(out, " (");
+    if (p->f->compat || (p->f->factor != 1 && !p->f->timed)) {
+        put_factored(p, box);
+        return;
+    }
     if (p->f->timed) {
         put_time(out, (double)box->weight);
         fm_out_text(out, " at ");
@@ -223,16 +255,84 @@ static bool dark(const unsigned rgb[3])
            1800u * 255 * 255;
 }
 
+static void put_value(struct fm_out *out, const char *name, const char *value)
+{
+    if (value == NULL)
+        return;
+    fm_out_char(out, ' ');
+    fm_out_text(out, name);
+    fm_out_text(out, "=\"");
+    fm_out_xml(out, value, strlen(value));
+    fm_out_char(out, '"');
+}
+
+/* The group of a box, and the link around it; true when there is one. */
+static bool open_group(struct picture *p, const struct fm_flame_box *box,
+                       const struct fm_flame_attr *attr)
+{
+    struct fm_out *out = p->out;
+    bool link = attr != NULL && attr->href != NULL;
+    if (link) {
+        fm_out_text(out, "<a");
+        put_value(out, "href", attr->href);
+        put_value(out, "target", attr->target != NULL ? attr->target : "_top");
+        put_value(out, "rel", "noopener");
+        fm_out_text(out, attr->link_extra != NULL ? attr->link_extra : "");
+        fm_out_char(out, '>');
+    }
+    fm_out_text(out, "<g data-x=\"");
+    fm_out_f64(out, box->start);
+    fm_out_text(out, "\" data-w=\"");
+    fm_out_f64(out, box->width);
+    fm_out_char(out, '"');
+    if (attr != NULL) {
+        put_value(out, "id", attr->id);
+        put_value(out, "class", attr->class);
+        fm_out_text(out, attr->group_extra != NULL ? attr->group_extra : "");
+    }
+    fm_out_char(out, '>');
+    return link;
+}
+
+/* xorshift: the same numbers in every run. */
+static double roll(uint64_t *dice)
+{
+    *dice ^= *dice << 13;
+    *dice ^= *dice >> 7;
+    *dice ^= *dice << 17;
+    return (double)(*dice >> 11) / 9007199254740992.0;
+}
+
+bool fm_flame_color(struct fm_flame *f, const char *name, size_t n, unsigned rgb[3])
+{
+    if (fm_palette_separator(name, n, rgb) ||
+        (f->map != NULL && fm_palette_map_find(f->map, name, n, rgb)))
+        return true;
+    if (f->rules != NULL) {
+        fm_color_rules_color(f->rules, f->hash, name, n, rgb);
+    } else if (f->random) {
+        double v[3];
+        for (size_t i = 0; i < FM_COUNT(v); i++)
+            v[i] = roll(&f->dice);
+        fm_palette_shade(f->palette, v, name, n, rgb);
+    } else {
+        fm_palette_color(f->palette, f->hash, name, n, rgb);
+    }
+    return f->map == NULL || fm_palette_map_add(f->map, name, n, rgb);
+}
+
 static void put_box(struct picture *p, const struct fm_flame_box *box)
 {
-    const struct fm_flame *f = p->f;
+    struct fm_flame *f = p->f;
     struct fm_out *out = p->out;
+    const struct fm_flame_attr *attr;
     double x1 = XPAD + box->start * f->scale, x2 = XPAD + (box->start + box->width) * f->scale;
     double edge = lane_edge(p, &f->lane[box->lane]), y1, y2;
     int64_t left = tenths(x1), right = tenths(x2);
     unsigned rgb[3];
     size_t n = 0;
     const char *s = "";
+    bool link;
     if (box->label != FM_NONE)
         s = fm_store_str(f->export->sel->store, box->label, &n);
     if (f->inverted) {
@@ -245,18 +345,21 @@ static void put_box(struct picture *p, const struct fm_flame_box *box)
     if (f->kind == FM_FLAME_DIFF)
         fm_flame_delta_color(f, box, rgb);
     else
-        fm_palette_color(f->palette, f->hash, s, n, rgb);
+        p->oom |= !fm_flame_color(f, s, n, rgb);
+    attr = fm_flame_attrs_find(f->attrs, s, n);
     n = bare(p, s, n);
     if (box->label == FM_NONE) {
         s = "all";
         n = 3;
     }
-    fm_out_text(out, "<g data-x=\"");
-    fm_out_f64(out, box->start);
-    fm_out_text(out, "\" data-w=\"");
-    fm_out_f64(out, box->width);
-    fm_out_text(out, "\">");
-    put_title(p, box, s, n);
+    link = open_group(p, box, attr);
+    if (attr != NULL && attr->title != NULL) {
+        fm_out_text(out, "<title>");
+        fm_out_xml(out, attr->title, strlen(attr->title));
+        fm_out_text(out, "</title>");
+    } else {
+        put_title(p, box, s, n);
+    }
     fm_out_text(out, "<rect x=\"");
     put_tenths(out, left);
     fm_out_text(out, "\" y=\"");
@@ -266,12 +369,12 @@ static void put_box(struct picture *p, const struct fm_flame_box *box)
     fm_out_text(out, "\" height=\"");
     put_tenths(out, tenths(y2 - y1));
     fm_out_printf(out, "\" fill=\"rgb(%u,%u,%u)\" rx=\"2\" ry=\"2\"", rgb[0], rgb[1], rgb[2]);
-    if (box->side != FM_FLAME_BOTH && x2 - x1 >= 3)
+    if (box->side != FM_FLAME_BOTH && !f->compat && x2 - x1 >= 3)
         fm_out_text(out, " stroke=\"#333\" stroke-dasharray=\"3 1\"");
     fm_out_text(out, "/>");
     put_label(p, s, n, x1 + 3, 3 + (y1 + y2) / 2, (x2 - x1) / (f->font * f->font_width),
-              f->kind == FM_FLAME_DIFF && dark(rgb));
-    fm_out_text(out, "</g>\n");
+              f->kind == FM_FLAME_DIFF && !f->compat && dark(rgb));
+    fm_out_text(out, link ? "</g></a>\n" : "</g>\n");
 }
 
 /* --------------------------------------------------------------- document */
@@ -354,6 +457,45 @@ static void put_about(struct picture *p)
                                "only.");
 }
 
+/* The samples that are drawn, of how many, and what was dropped: the account of the input. */
+static void put_account(struct picture *p)
+{
+    const struct fm_selection *sel = p->f->export->sel;
+    uint64_t in = 0, kept = 0;
+    for (size_t i = 0; i < fm_store_sources(sel->store); i++) {
+        struct fm_source_info source;
+        fm_store_source(sel->store, i, &source);
+        in = fm_add_sat_u64(in, source.samples_in);
+        kept = fm_add_sat_u64(kept, source.samples_kept);
+    }
+    put_commas(p->out, sel->samples);
+    if (sel->samples < kept) {
+        fm_out_text(p->out, " of ");
+        put_commas(p->out, kept);
+    }
+    fm_out_text(p->out, kept == 1 ? " sample" : " samples");
+    if (in > kept) {
+        fm_out_text(p->out, ", ");
+        put_commas(p->out, in - kept);
+        fm_out_text(p->out, " dropped");
+    }
+}
+
+/* A comment cannot hold "--", nor end with '-'. */
+static void put_notes(struct picture *p)
+{
+    const char *s = p->f->notes;
+    if (s == NULL)
+        return;
+    fm_out_text(p->out, "<!-- NOTES: ");
+    for (; *s != '\0'; s++) {
+        fm_out_char(p->out, (unsigned char)*s < 0x20 && *s != '\n' && *s != '\t' ? ' ' : *s);
+        if (*s == '-')
+            fm_out_char(p->out, ' ');
+    }
+    fm_out_text(p->out, " -->\n");
+}
+
 static void write_head(struct picture *p)
 {
     static const char *const kind[] = {"flame", "diff", "chart"};
@@ -361,8 +503,13 @@ static void write_head(struct picture *p)
     fm_out_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
                      "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" role=\"img\" "
                      "aria-labelledby=\"name about\"");
-    put_attribute(p, "width", p->f->width);
-    put_attribute(p, "height", p->height);
+    if (p->f->fluid) {
+        fm_out_text(out, " width=\"100%\" data-fluid=\"1\"");
+    } else {
+        put_attribute(p, "width", p->f->width);
+        put_attribute(p, "height", p->height);
+    }
+    put_value(out, "data-nametype", p->f->nametype);
     fm_out_text(out, " viewBox=\"0 0 ");
     fm_out_f64(out, p->f->width);
     fm_out_char(out, ' ');
@@ -379,6 +526,7 @@ static void write_head(struct picture *p)
     fm_out_text(out, " Made by foldmill ");
     fm_out_text(out, PACKAGE_VERSION);
     fm_out_text(out, ".</desc>\n");
+    put_notes(p);
 }
 
 /* Names of lanes, each in the row above its boxes. */
@@ -425,6 +573,15 @@ static void write_body(struct picture *p)
     put_text(p, "id=\"ignorecase\" class=\"hide\" role=\"button\"", w - XPAD, f * 2, "ic");
     put_text(p, "id=\"matched\"", w - XPAD, below, " ");
     fm_out_text(p->out, "</g>\n");
+    if (!p->f->compat) {
+        fm_out_text(p->out, "<text id=\"account\" text-anchor=\"middle\" fill-opacity=\"0.6\"");
+        put_attribute(p, "font-size", FM_MAX(f - 3, 4.0));
+        put_attribute(p, "x", w / 2);
+        put_attribute(p, "y", p->height - 4);
+        fm_out_char(p->out, '>');
+        put_account(p);
+        fm_out_text(p->out, "</text>\n");
+    }
     put_lanes(p);
     fm_out_text(p->out, "<g id=\"frames\">\n");
     for (size_t i = 0; i < p->f->boxes; i++)
@@ -437,7 +594,7 @@ static void write_body(struct picture *p)
     fm_out_text(p->out, "]]></script>\n</svg>\n");
 }
 
-void fm_flame_draw(struct fm_flame *f)
+enum fm_status fm_flame_draw(struct fm_flame *f, struct fm_error *err)
 {
     struct picture p = {.f = f, .out = f->out};
     p.pad_top = 3 * f->font;
@@ -445,9 +602,10 @@ void fm_flame_draw(struct fm_flame *f)
     p.height = (double)f->rows * f->row + p.pad_top + p.pad_bottom;
     if (f->subtitle != NULL) {
         p.height += 2 * f->font;
-        if (f->inverted) /* flamegraph.pl draws the first row over the subtitle */
+        if (f->inverted && !f->compat) /* flamegraph.pl draws the first row over the subtitle */
             p.pad_top += 2 * f->font;
     }
     write_head(&p);
     write_body(&p);
+    return p.oom ? fm_error_nomem(err) : FM_OK;
 }

@@ -14,7 +14,9 @@
 /* --------------------------------------------------------------- settings */
 
 static const struct fm_export_setting settings[] = {
-    {"width", "PX", "width of the picture (1200)"},
+    {"compat", "yes|no", "layout and colours of flamegraph.pl, its faults included (no)"},
+    {"title", "TEXT", "the title, as --title"},
+    {"width", "PX|fluid", "width of the picture (1200); fluid: as wide as the page"},
     {"height", "PX", "height of a frame (16)"},
     {"fontsize", "PX", "size of the font (12)"},
     {"fontwidth", "X", "mean width of a character as a share of its size (0.59)"},
@@ -22,11 +24,19 @@ static const struct fm_export_setting settings[] = {
     {"minwidth", "PX|P%", "leave out frames narrower than that (0.1)"},
     {"subtitle", "TEXT", "a second line under the title"},
     {"countname", "TEXT", "the word for the weight (its unit)"},
-    {"colors", "NAME", "hot mem io java js perl chain wakeup gpu red green blue ... (hot)"},
+    {"nametype", "TEXT", "the word before a name in the details (none)"},
+    {"factor", "X", "what the weights in the tooltips are multiplied with (1)"},
+    {"notes", "TEXT", "a comment in the file"},
+    {"nameattr", "FILE", "attributes of frames by name: title, href, class ..."},
+    {"encoding", "UTF-8", "the only one"},
+    {"colors", "NAME|FILE.yaml", "hot mem io java js perl chain wakeup gpu red green ... (hot), or rules"},
+    {"cp", "yes|FILE", "keep the colours of names in palette.map, or FILE (no)"},
+    {"random", "yes|no", "colours by chance, the same in each run (no)"},
     {"bgcolors", "NAME", "yellow, blue, green, grey or #rrggbb (by the colours)"},
     {"hash", "yes|no", "colour by the first letters of names (no)"},
     {"inverted", "yes|no", "icicle: root at the top (no)"},
     {"total", "N", "the weight of the whole width (the sum)"},
+    {"reverse", "yes|no", "callees below their callers (no)"},
     {"flamechart", "yes|no", "real time order, one lane a thread (no)"},
     {"lanes", "thread|cpu", "what a flame chart has a lane for (thread)"},
     {"gap", "TIME", "flame chart: samples further apart leave a gap (by their rate)"},
@@ -58,6 +68,8 @@ static enum fm_status choose_background(struct fm_flame *p, struct fm_error *err
     };
     const char *name = fm_export_setting(p->export, "bgcolors");
     size_t i;
+    if (name == NULL && p->rules != NULL)
+        name = fm_color_rules_background(p->rules);
     if (name == NULL)
         name = fm_palette_background(p->palette);
     if (hex_color(name)) {
@@ -75,11 +87,19 @@ static enum fm_status choose_background(struct fm_flame *p, struct fm_error *err
                                         "grey and #rrggbb", name);
 }
 
-static enum fm_status choose_colors(struct fm_flame *p, struct fm_error *err)
+static enum fm_status choose_colors(struct fm_flame *p, struct fm_arena *arena,
+                                    struct fm_error *err)
 {
     const char *name = fm_export_setting(p->export, "colors");
     const char *known[32], *near;
-    size_t n = 0;
+    size_t n = 0, length = name != NULL ? strlen(name) : 0;
+    if (length > 5 && strcmp(name + length - 5, ".yaml") == 0) {
+        enum fm_status status =
+            fm_color_rules_read(p->export->ctx, arena, name, &p->rules, err);
+        name = NULL;
+        if (status != FM_OK)
+            return status;
+    }
     p->palette = fm_palette_find(name != NULL ? name : "hot");
     if (p->palette < 0) {
         while (fm_palette_name(n) != NULL) {
@@ -91,6 +111,34 @@ static enum fm_status choose_colors(struct fm_flame *p, struct fm_error *err)
                             near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
     }
     return choose_background(p, err);
+}
+
+/* What stands in files, and texts. */
+static enum fm_status choose_extras(struct fm_flame *p, struct fm_arena *arena, bool chart,
+                                    struct fm_error *err)
+{
+    const char *attrs = fm_export_setting(p->export, "nameattr");
+    const char *map = fm_export_setting(p->export, "cp");
+    const char *encoding = fm_export_setting(p->export, "encoding");
+    enum fm_status status = FM_OK;
+    p->notes = fm_export_setting(p->export, "notes");
+    p->nametype = fm_export_setting(p->export, "nametype");
+    if (encoding != NULL && strcasecmp(encoding, "UTF-8") != 0)
+        return fm_error_set(err, FM_CONFIG, "setting encoding: pictures are UTF-8, not '%s'",
+                            encoding);
+    if (p->notes != NULL && strpbrk(p->notes, "<>") != NULL)
+        return fm_error_set(err, FM_CONFIG, "setting notes: a comment holds neither '<' nor '>'");
+    p->title = fm_export_setting(p->export, "title");
+    if (p->title == NULL && p->export->options->title == NULL && p->compat)
+        p->title = chart ? "Flame Chart" : p->inverted ? "Icicle Graph" : "Flame Graph";
+    if (p->title == NULL)
+        p->title = p->export->title;
+    if (attrs != NULL)
+        status = fm_flame_attrs_read(p->export->ctx, arena, attrs, &p->attrs, err);
+    if (status == FM_OK && map != NULL && strcmp(map, "no") != 0)
+        status = fm_palette_map_read(p->export->ctx, arena,
+                                     strcmp(map, "yes") == 0 ? "palette.map" : map, &p->map, err);
+    return status;
 }
 
 enum fm_status fm_flame_scale(struct fm_flame *p, struct fm_error *err)
@@ -106,15 +154,16 @@ enum fm_status fm_flame_scale(struct fm_flame *p, struct fm_error *err)
     return FM_OK;
 }
 
-static enum fm_status choose(struct fm_flame *p, struct fm_error *err)
+static enum fm_status choose(struct fm_flame *p, struct fm_arena *arena, bool *chart,
+                             struct fm_error *err)
 {
-    bool chart = false;
+    const char *width = fm_export_setting(p->export, "width");
     const struct fm_selection *sel = p->export->sel;
     const struct {
         const char *key;
         double min, max, *value;
     } number[] = {
-        {"width", 100, 32767, &p->width},     {"height", 4, 200, &p->row},
+        {"factor", 1e-18, 1e18, &p->factor},  {"height", 4, 200, &p->row},
         {"fontsize", 4, 100, &p->font},       {"fontwidth", 0.1, 2, &p->font_width},
     };
     const struct {
@@ -122,7 +171,8 @@ static enum fm_status choose(struct fm_flame *p, struct fm_error *err)
         bool *value;
     } flag[] = {
         {"hash", &p->hash},     {"inverted", &p->inverted},     {"colorblind", &p->colorblind},
-        {"negate", &p->negate}, {"flamechart", &chart},
+        {"negate", &p->negate}, {"flamechart", chart},         {"reverse", &p->reverse},
+        {"compat", &p->compat}, {"random", &p->random},
     };
     enum fm_status status = FM_OK;
     size_t i;
@@ -130,16 +180,22 @@ static enum fm_status choose(struct fm_flame *p, struct fm_error *err)
     p->row = 16;
     p->font = 12;
     p->font_width = 0.59;
+    p->factor = 1;
+    p->dice = 0x2545f4914f6cdd1d;
+    p->fluid = width != NULL && strcmp(width, "fluid") == 0;
+    if (!p->fluid)
+        status = fm_export_setting_f64(p->export, "width", 100, 32767, &p->width, err);
     for (i = 0; i < FM_COUNT(number) && status == FM_OK; i++)
         status = fm_export_setting_f64(p->export, number[i].key, number[i].min, number[i].max,
                                        number[i].value, err);
     for (i = 0; i < FM_COUNT(flag) && status == FM_OK; i++)
         status = fm_export_setting_bool(p->export, flag[i].key, flag[i].value, err);
     if (status == FM_OK)
-        status = choose_colors(p, err);
+        status = choose_colors(p, arena, err);
+    if (status == FM_OK)
+        status = choose_extras(p, arena, *chart, err);
     if (status != FM_OK)
         return status;
-    p->title = p->export->title;
     p->subtitle = fm_export_setting(p->export, "subtitle");
     p->family = fm_export_setting(p->export, "fonttype");
     p->unit = fm_export_setting(p->export, "countname");
@@ -147,7 +203,7 @@ static enum fm_status choose(struct fm_flame *p, struct fm_error *err)
         p->unit = fm_store_str(sel->store, sel->unit, NULL);
     p->annotate = p->export->names.annotate;
     p->nothing = "No samples";
-    p->kind = chart                            ? FM_FLAME_CHART
+    p->kind = *chart && !p->compat           ? FM_FLAME_CHART
               : p->export->tree->base != NULL ? FM_FLAME_DIFF
                                               : FM_FLAME_TREE;
     return FM_OK;
@@ -236,21 +292,37 @@ enum fm_status fm_flame_tree(struct fm_flame *f, struct fm_error *err)
     return status;
 }
 
+static enum fm_status lay_out(struct fm_flame *f, struct fm_error *err)
+{
+    switch (f->kind) {
+    case FM_FLAME_TREE:
+        return fm_flame_tree(f, err);
+    case FM_FLAME_DIFF:
+        return fm_flame_diff(f, err);
+    default:
+        return fm_flame_chart(f, err);
+    }
+}
+
 static enum fm_status write_flamegraph(struct fm_export *export, struct fm_error *err)
 {
     struct fm_flame f = {.export = export, .out = export->out};
     struct fm_mem *mem = &export->ctx->mem;
-    enum fm_status status = choose(&f, err);
-    if (status == FM_OK && f.kind == FM_FLAME_TREE)
-        status = fm_flame_tree(&f, err);
-    else if (status == FM_OK && f.kind == FM_FLAME_DIFF)
-        status = fm_flame_diff(&f, err);
-    else if (status == FM_OK)
-        status = fm_flame_chart(&f, err);
+    struct fm_arena arena;
+    bool chart = false;
+    enum fm_status status;
+    fm_arena_init(&arena, mem);
+    status = choose(&f, &arena, &chart, err);
     if (status == FM_OK)
-        fm_flame_draw(&f);
+        status = f.compat ? fm_flame_flow(&f, chart, err) : lay_out(&f, err);
+    if (status == FM_OK)
+        status = fm_flame_draw(&f, err);
+    if (status == FM_OK && f.map != NULL)
+        status = fm_palette_map_write(f.map, err);
+    fm_color_rules_release(f.rules);
     fm_mem_free(mem, f.box, f.box_cap * sizeof *f.box);
     fm_mem_free(mem, f.lane, f.lane_cap * sizeof *f.lane);
+    fm_arena_release(&arena);
     return status;
 }
 

@@ -274,22 +274,31 @@ static void plain(enum palette palette, double v1, double v2, double v3, unsigne
     }
 }
 
+bool fm_palette_separator(const char *name, size_t n, unsigned rgb[3])
+{
+    if (n == 2 && memcmp(name, "--", 2) == 0)
+        set(rgb, 160, 160, 160);
+    else if (n == 1 && name[0] == '-')
+        set(rgb, 200, 200, 200);
+    else
+        return false;
+    return true;
+}
+
+void fm_palette_shade(int palette, const double v[3], const char *name, size_t n, unsigned rgb[3])
+{
+    if (!fm_palette_separator(name, n, rgb))
+        plain(choose((enum palette)palette, name, n), v[0], v[1], v[2], rgb);
+}
+
 void fm_palette_color(int palette, bool hash, const char *name, size_t n, unsigned rgb[3])
 {
-    double v1, v2;
-    if (n == 2 && memcmp(name, "--", 2) == 0) {
-        set(rgb, 160, 160, 160);
-        return;
-    }
-    if (n == 1 && name[0] == '-') {
-        set(rgb, 200, 200, 200);
-        return;
-    }
+    double v[3];
     if (hash) {
-        v1 = hash_forward(name, n);
-        v2 = hash_reversed(name, n);
+        v[0] = hash_forward(name, n);
+        v[1] = v[2] = hash_reversed(name, n);
     } else {
-        v1 = v2 = seeded(name, n);
+        v[0] = v[1] = v[2] = seeded(name, n);
     }
-    plain(choose((enum palette)palette, name, n), v1, v2, v2, rgb);
+    fm_palette_shade(palette, v, name, n, rgb);
 }

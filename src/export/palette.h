@@ -17,4 +17,9 @@ const char *fm_palette_background(int palette);
  * characters, so that alike names look alike; else by the sum of its code points. */
 void fm_palette_color(int palette, bool hash, const char *name, size_t n, unsigned rgb[3]);
 
+/* The same from three numbers in [0, 1) instead of the name's own. */
+void fm_palette_shade(int palette, const double v[3], const char *name, size_t n, unsigned rgb[3]);
+/* Frames "-" and "--" are separators: grey in every palette. */
+bool fm_palette_separator(const char *name, size_t n, unsigned rgb[3]);
+
 #endif
