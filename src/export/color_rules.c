@@ -5,13 +5,13 @@
  *     background: blue                       # or #rrggbb; by default yellow
  *     rules:                                 # the first that holds
  *       - {match: '^std::', palette: aqua}   # a regular expression on the name
- *       - {kind: kernel, palette: orange}    # by annotation: kernel inlined jit interpreted c1
- *       - {kind: [gpu, gpu-source], color: '#44aa44'}    # gpu gpu-source waker
+ *       - {kind: kernel, palette: orange}    # by annotation: kernel inlined jit interpreted
+ *       - {kind: [gpu, gpu-source], color: '#44aa44'}    # c1 gpu gpu-source waker
  *       - {match: alloc, kind: jit, palette: green}      # both must hold
  *       - {palette: red}                     # all others
  *
- * A palette is one of FlameGraph's (palette.h) and shades by the name; a colour is the same for all.
- * Names are matched without their annotation.
+ * A palette is one of FlameGraph's (palette.h) and shades by the name; a colour is the same for
+ * all. Names are matched without their annotation.
  */
 #include "export/flame_extra.h"
 #include "export/palette.h"

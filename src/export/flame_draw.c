@@ -90,7 +90,8 @@ static void put_commas(struct fm_out *out, fm_u128 v)
 /* Length of a name without its annotation. */
 static size_t bare(const struct picture *p, const char *s, size_t n)
 {
-    if ((p->f->compat || !p->f->annotate) && n >= 4 && s[n - 1] == ']' && s[n - 3] == '[' && s[n - 4] == '_' &&
+    if ((p->f->compat || !p->f->annotate) && n >= 4 && s[n - 1] == ']' && s[n - 3] == '[' &&
+        s[n - 4] == '_' &&
         memchr("kwij01gG", s[n - 2], 8) != NULL)
         return n - 4;
     return n;
@@ -163,7 +164,7 @@ static fm_u128 scaled(const struct fm_flame *f, double weight)
     return (fm_u128)nearbyint(weight * f->factor);
 }
 
-/* As flamegraph.pl writes it: shares are those of the rounded weight. */
+/* Weights times the factor; flamegraph.pl's shares are those of the rounded weight. */
 static void put_factored(struct picture *p, const struct fm_flame_box *box)
 {
     fm_u128 v = scaled(p->f, box->width);
@@ -172,8 +173,10 @@ static void put_factored(struct picture *p, const struct fm_flame_box *box)
     fm_out_text(p->out, ", ");
     if (box->label == FM_NONE)
         fm_out_text(p->out, "100%");
-    else
+    else if (p->f->compat)
         put_percent(p, (double)v, p->f->total * p->f->factor, false);
+    else
+        put_percent(p, box->width, p->f->total, false);
     if (p->f->kind == FM_FLAME_DIFF && box->label != FM_NONE && p->f->compat) {
         fm_out_text(p->out, "; ");
         put_percent(p, signed_change(p->f, box->delta), p->f->delta_whole, true);
@@ -266,21 +269,13 @@ static void put_value(struct fm_out *out, const char *name, const char *value)
     fm_out_char(out, '"');
 }
 
-/* The group of a box, and the link around it; true when there is one. */
-static bool open_group(struct picture *p, const struct fm_flame_box *box,
-                       const struct fm_flame_attr *attr)
+/* The element of a box: a group, or a link; true when it is one. */
+static bool open_box(struct picture *p, const struct fm_flame_box *box,
+                     const struct fm_flame_attr *attr)
 {
     struct fm_out *out = p->out;
     bool link = attr != NULL && attr->href != NULL;
-    if (link) {
-        fm_out_text(out, "<a");
-        put_value(out, "href", attr->href);
-        put_value(out, "target", attr->target != NULL ? attr->target : "_top");
-        put_value(out, "rel", "noopener");
-        fm_out_text(out, attr->link_extra != NULL ? attr->link_extra : "");
-        fm_out_char(out, '>');
-    }
-    fm_out_text(out, "<g data-x=\"");
+    fm_out_text(out, link ? "<a data-x=\"" : "<g data-x=\"");
     fm_out_f64(out, box->start);
     fm_out_text(out, "\" data-w=\"");
     fm_out_f64(out, box->width);
@@ -289,6 +284,12 @@ static bool open_group(struct picture *p, const struct fm_flame_box *box,
         put_value(out, "id", attr->id);
         put_value(out, "class", attr->class);
         fm_out_text(out, attr->group_extra != NULL ? attr->group_extra : "");
+    }
+    if (link) {
+        put_value(out, "href", attr->href);
+        put_value(out, "target", attr->target != NULL ? attr->target : "_top");
+        put_value(out, "rel", "noopener");
+        fm_out_text(out, attr->link_extra != NULL ? attr->link_extra : "");
     }
     fm_out_char(out, '>');
     return link;
@@ -352,7 +353,7 @@ static void put_box(struct picture *p, const struct fm_flame_box *box)
         s = "all";
         n = 3;
     }
-    link = open_group(p, box, attr);
+    link = open_box(p, box, attr);
     if (attr != NULL && attr->title != NULL) {
         fm_out_text(out, "<title>");
         fm_out_xml(out, attr->title, strlen(attr->title));
@@ -374,7 +375,7 @@ static void put_box(struct picture *p, const struct fm_flame_box *box)
     fm_out_text(out, "/>");
     put_label(p, s, n, x1 + 3, 3 + (y1 + y2) / 2, (x2 - x1) / (f->font * f->font_width),
               f->kind == FM_FLAME_DIFF && !f->compat && dark(rgb));
-    fm_out_text(out, link ? "</g></a>\n" : "</g>\n");
+    fm_out_text(out, link ? "</a>\n" : "</g>\n");
 }
 
 /* --------------------------------------------------------------- document */

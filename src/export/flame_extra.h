@@ -1,6 +1,6 @@
 /*
- * flame_extra.h - what files beside a flame graph say: attributes of frames (nameattr), colours that
- * were given before (cp), colours by rules (colors=FILE.yaml).
+ * flame_extra.h - what files beside a flame graph say: attributes of frames (nameattr), colours
+ * that were given before (cp), colours by rules (colors=FILE.yaml).
  */
 #ifndef FM_EXPORT_FLAME_EXTRA_H
 #define FM_EXPORT_FLAME_EXTRA_H
@@ -19,9 +19,9 @@ struct fm_flame_attr {
 struct fm_flame_attrs;
 
 /*
- * Reads lines "name TAB key=value TAB key=value…". FM_CONFIG: a key that is none of id, class, title,
- * href, target, g_extra and a_extra, a link that is neither http, https, mailto nor relative, extra
- * text that is no attributes, or one that would run script. Lives in the arena.
+ * Reads lines "name TAB key=value TAB key=value…". FM_CONFIG: a key that is none of id, class,
+ * title, href, target, g_extra and a_extra, a link that is neither http, https, mailto nor
+ * relative, extra text that is no attributes, or one that would run script. Lives in the arena.
  */
 enum fm_status fm_flame_attrs_read(struct fm_ctx *ctx, struct fm_arena *arena, const char *path,
                                    struct fm_flame_attrs **attrs, struct fm_error *err);
@@ -33,8 +33,8 @@ const struct fm_flame_attr *fm_flame_attrs_find(const struct fm_flame_attrs *att
 
 struct fm_palette_map;
 
-/* Reads lines "name->rgb(r,g,b)", if the file is there. FM_CONFIG: a line that is none. Lives in the
- * arena. */
+/* Reads lines "name->rgb(r,g,b)", if the file is there. FM_CONFIG: a line that is none. Lives in
+ * the arena. */
 enum fm_status fm_palette_map_read(struct fm_ctx *ctx, struct fm_arena *arena, const char *path,
                                    struct fm_palette_map **map, struct fm_error *err);
 bool fm_palette_map_find(const struct fm_palette_map *map, const char *name, size_t n,

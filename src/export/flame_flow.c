@@ -1,8 +1,8 @@
 /*
- * flame_flow.c - `compat`: boxes as FlameGraph's flamegraph.pl lays them out, consequences included.
+ * flame_flow.c - `compat`: boxes as FlameGraph's flamegraph.pl lays them out, with what follows.
  *
- *     1  a line a row: "root;caller;leaf WEIGHT" (of a differential "... BASE NEW"), frames the other
- *        way round with `reverse`; sorted as bytes, count and all, but for `flamechart`
+ *     1  a line a row: "root;caller;leaf WEIGHT" (of a differential "... BASE NEW"), frames the
+ *        other way round with `reverse`; sorted as bytes, count and all, but for `flamechart`
  *     2  line after line: what it shares with the one before, root first, stays open; the rest of
  *        that one is closed at the running sum, the rest of this one opened there
  *     3  a frame that closes is kept under its name, depth and end; a later one of the same key

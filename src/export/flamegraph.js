@@ -25,6 +25,7 @@
     var inverted = svg.getAttribute("data-inverted") === "1";
     var wide = svg.viewBox.baseVal.width - 2 * PAD;
     var near = total * 1e-12;
+    var nameType = svg.getAttribute("data-nametype");
     var frames = [], lanes = [], plain = null;
     var view = null;                /* the frame zoomed to, null = all */
     var term = "", ignoreCase = false, flipped = false, turned = null;
@@ -497,7 +498,7 @@
         }
         s = textOf(f);
         if (f.title.textContent !== s) f.title.textContent = s;
-        say(s);
+        say(nameType ? nameType + " " + s : s);
     }
 
     function focus(f) {

@@ -19,6 +19,7 @@
 #include <xxhash.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -166,17 +167,23 @@ static void put_all(struct fm_palette_map *map, const struct shade **list, struc
 /* The bytes to a file beside the path, which takes its name. */
 static bool replace(const char *path, const char *beside, const struct fm_out *out)
 {
-    FILE *f = fopen(beside, "wb");
-    if (f == NULL)
+    int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), why;
+    size_t at = 0;
+    if (fd < 0)
         return false;
-    bool good = out->n == 0 || fwrite(out->buf, 1, out->n, f) == out->n;
-    good = fclose(f) == 0 && good && rename(beside, path) == 0;
-    if (!good) {
-        int why = errno;
-        (void)unlink(beside);
-        errno = why;
+    while (at < out->n) {
+        ssize_t n = write(fd, out->buf + at, out->n - at);
+        if (n < 0 && errno != EINTR)
+            break;
+        at += n > 0 ? (size_t)n : 0;
     }
-    return good;
+    why = errno;
+    if (close(fd) == 0 && at == out->n && rename(beside, path) == 0)
+        return true;
+    why = at == out->n ? errno : why;
+    (void)unlink(beside);
+    errno = why;
+    return false;
 }
 
 enum fm_status fm_palette_map_write(struct fm_palette_map *map, struct fm_error *err)

@@ -113,8 +113,8 @@ static char *between(const char **p, const char *end, const char *from, const ch
 static void read_svg(const char *svg, struct lines *l)
 {
     const char *p = strstr(svg, "<g id=\"frames\">");
-    while (p != NULL && (p = strstr(p, "<g data-x=")) != NULL) {
-        const char *end = strstr(p, "</g>");
+    while (p != NULL && (p = strstr(p, " data-x=")) != NULL) {
+        const char *end = p[-1] == 'a' ? strstr(p, "</a>") : strstr(p, "</g>");
         char *title = between(&p, end, "<title>", "</title>");
         char *x = between(&p, end, "<rect x=\"", "\""), *y = between(&p, end, "y=\"", "\"");
         char *w = between(&p, end, "width=\"", "\""), *h = between(&p, end, "height=\"", "\"");

@@ -5,7 +5,7 @@
  *
  *     a row each:
  *     number   1: node, weight, count, duration and CPU are those of the row before (the root, 0, 1,
- *              0 and none at a track's start). Else twice a sum of those that follow, in this order:
+ *              0 and none at a track's start). Else twice a sum of what follows, in this order:
  *                  1 node   2 weight   4 count   8 duration   16 CPU
  *              the others stay
  *     number   ticks since the row before; in a track's first row since the start
