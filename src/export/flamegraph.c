@@ -29,7 +29,7 @@ static const struct fm_export_setting settings[] = {
     {"notes", "TEXT", "a comment in the file"},
     {"nameattr", "FILE", "attributes of frames by name: title, href, class ..."},
     {"encoding", "UTF-8", "the only one"},
-    {"colors", "NAME|FILE.yaml", "hot mem io java js perl chain wakeup gpu red ... (hot); or rules"},
+    {"colors", "NAME|FILE.yaml", "hot mem io java js perl chain wakeup gpu red ... (hot), rules"},
     {"cp", "yes|FILE", "keep the colours of names in palette.map, or FILE (no)"},
     {"random", "yes|no", "colours by chance, the same in each run (no)"},
     {"bgcolors", "NAME", "yellow, blue, green, grey or #rrggbb (by the colours)"},

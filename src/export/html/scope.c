@@ -4,7 +4,7 @@
  * the meta block tells how many rows each has.
  *
  *     a row each:
- *     number   1: node, weight, count, duration and CPU are those of the row before (the root, 0, 1,
+ *     number   1: node, weight, count, duration and CPU are as in the row before (the root, 0, 1,
  *              0 and none at a track's start). Else twice a sum of what follows, in this order:
  *                  1 node   2 weight   4 count   8 duration   16 CPU
  *              the others stay
