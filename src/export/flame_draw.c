@@ -408,9 +408,12 @@ static void put_style(struct picture *p)
                      ".control{opacity:0.2;cursor:pointer}"
                      ".control:hover,.control:focus,.on{opacity:1}"
                      ".parent{opacity:0.5}"
-                     ".hide{display:none}"
-                     "</style>\n"
-                     "<rect x=\"0\" y=\"0\" width=\"100%\" height=\"100%\" "
+                     ".hide{display:none}");
+    if (!p->f->compat && fm_export_setting(p->f->export, "bgcolors") == NULL)
+        fm_out_text(out, "@media(prefers-color-scheme:dark){"
+                         "text{fill:#ddd}#frames text{fill:#000}#back{fill:#1c1c20}}");
+    fm_out_text(out, "</style>\n"
+                     "<rect id=\"back\" x=\"0\" y=\"0\" width=\"100%\" height=\"100%\" "
                      "fill=\"url(#background)\"/>\n"
                      "<g font-family=\"");
     fm_out_xml(out, family, strlen(family));
@@ -519,8 +522,9 @@ static void write_head(struct picture *p)
     put_attribute(p, "data-total", p->f->total);
     put_attribute(p, "data-row", p->f->row);
     put_attribute(p, "data-char", p->f->font * p->f->font_width);
-    fm_out_printf(out, " data-inverted=\"%d\" data-kind=\"%s\" data-whole=\"%d\">\n"
-                       "<title id=\"name\">", p->f->inverted, kind[p->f->kind], !p->f->left_out);
+    fm_out_printf(out, " data-inverted=\"%d\" data-kind=\"%s\" data-whole=\"%d\"%s>\n"
+                       "<title id=\"name\">", p->f->inverted, kind[p->f->kind], !p->f->left_out,
+                  p->f->reverse ? " data-reversed=\"1\"" : "");
     fm_out_xml(out, p->f->title, strlen(p->f->title));
     fm_out_text(out, "</title>\n<desc id=\"about\">");
     put_about(p);

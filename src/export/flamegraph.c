@@ -321,6 +321,25 @@ static enum fm_status lay_out(struct fm_flame *f, struct fm_error *err)
     }
 }
 
+/* The same with each stack the other way round. */
+static enum fm_status lay_out_reversed(struct fm_flame *f, struct fm_error *err)
+{
+    const struct fm_calltree *tree = f->export->tree;
+    struct fm_calltree turned;
+    enum fm_status status;
+    if (f->kind == FM_FLAME_CHART)
+        return fm_error_set(err, FM_CONFIG, "a flame chart is in order of time: 'reverse' does not "
+                            "go with it");
+    status = fm_calltree_reverse(&turned, tree, f->export->sel, err);
+    if (status != FM_OK)
+        return status;
+    f->export->tree = &turned;
+    status = lay_out(f, err);
+    f->export->tree = tree;
+    fm_calltree_release(&turned);
+    return status;
+}
+
 static enum fm_status write_flamegraph(struct fm_export *export, struct fm_error *err)
 {
     struct fm_flame f = {.export = export, .out = export->out};
@@ -331,7 +350,9 @@ static enum fm_status write_flamegraph(struct fm_export *export, struct fm_error
     fm_arena_init(&arena, mem);
     status = choose(&f, &arena, &chart, err);
     if (status == FM_OK)
-        status = f.compat ? fm_flame_flow(&f, chart, err) : lay_out(&f, err);
+        status = f.compat    ? fm_flame_flow(&f, chart, err)
+                 : f.reverse ? lay_out_reversed(&f, err)
+                             : lay_out(&f, err);
     if (status == FM_OK)
         status = fm_flame_draw(&f, err);
     if (status == FM_OK && f.map != NULL)

@@ -404,7 +404,8 @@
     function reverse(on) {
         if (on === (turned !== null)) return;
         if (on && !canTurn()) {
-            say("This picture cannot be reversed here: make it with --set reverse=yes");
+            say("This picture cannot be reversed here: make it with --set reverse=" +
+                (svg.getAttribute("data-reversed") ? "no" : "yes"));
             return;
         }
         zoom(null);

@@ -550,18 +550,10 @@ static bool number(struct maker *m, struct fm_calltree *tree)
     return true;
 }
 
-static void sum(struct maker *m, struct fm_calltree *tree)
+/* Adds children to their parents, and finds where subtrees end. */
+static void sum_up(struct fm_calltree *tree)
 {
-    size_t i;
-    for (i = 0; i < m->cells; i++) {
-        struct fm_call_node *node;
-        if (CELL(m)[i].out == FM_NONE)
-            continue;
-        node = &tree->node[KID(m)[CELL(m)[i].out].kids];
-        node->self += SUM(m)[i].weight;
-        node->self_samples = fm_add_sat_u64(node->self_samples, SUM(m)[i].samples);
-    }
-    for (i = tree->nodes; i-- > 0;) {
+    for (size_t i = tree->nodes; i-- > 0;) {
         struct fm_call_node *node = &tree->node[i], *up;
         node->total += node->self;
         node->total_samples = fm_add_sat_u64(node->total_samples, node->self_samples);
@@ -573,6 +565,20 @@ static void sum(struct maker *m, struct fm_calltree *tree)
         up->total_samples = fm_add_sat_u64(up->total_samples, node->total_samples);
         up->end = FM_MAX(up->end, node->end);
     }
+}
+
+static void sum(struct maker *m, struct fm_calltree *tree)
+{
+    size_t i;
+    for (i = 0; i < m->cells; i++) {
+        struct fm_call_node *node;
+        if (CELL(m)[i].out == FM_NONE)
+            continue;
+        node = &tree->node[KID(m)[CELL(m)[i].out].kids];
+        node->self += SUM(m)[i].weight;
+        node->self_samples = fm_add_sat_u64(node->self_samples, SUM(m)[i].samples);
+    }
+    sum_up(tree);
 }
 
 /* ------------------------------------------------------------------ make */
@@ -667,6 +673,95 @@ enum fm_status fm_calltree_make(struct fm_calltree *tree, const struct fm_select
     if (status != FM_OK)
         fm_calltree_release(tree);
     return status;
+}
+
+/* --------------------------------------------------------------- reverse */
+
+/* The node of the reversed stack for each node that has weight of its own. */
+static bool merge_reversed(struct maker *m, const struct fm_calltree *from, uint32_t *out)
+{
+    if (add_kid(m, FM_NONE, 0, FM_NONE, FM_FRAME_SYNTHETIC) == FM_NONE)
+        return false;
+    for (uint32_t i = 0; i < from->nodes; i++) {
+        const struct fm_call_node *node = &from->node[i];
+        const struct fm_call_base *base = from->base != NULL ? &from->base[i] : NULL;
+        out[i] = FM_NONE;
+        if (node->self == 0 && node->self_samples == 0 &&
+            (base == NULL || (base->self == 0 && base->self_samples == 0)))
+            continue;
+        out[i] = 0;
+        for (uint32_t at = i; at != 0 && out[i] != FM_NONE; at = from->node[at].parent) {
+            const struct fm_call_node *up = &from->node[at];
+            out[i] = find_kid(m, out[i], up->label, up->frame, up->kind);
+        }
+        if (out[i] == FM_NONE)
+            return false;
+    }
+    return true;
+}
+
+static void sum_reversed(struct maker *m, const struct fm_calltree *from, const uint32_t *out,
+                         struct fm_calltree *tree)
+{
+    for (size_t i = 0; i < from->nodes; i++) {
+        struct fm_call_node *node;
+        uint32_t n;
+        if (out[i] == FM_NONE)
+            continue;
+        n = KID(m)[out[i]].kids;
+        node = &tree->node[n];
+        node->self += from->node[i].self;
+        node->self_samples = fm_add_sat_u64(node->self_samples, from->node[i].self_samples);
+        if (from->base != NULL) {
+            tree->base[n].self += from->base[i].self;
+            tree->base[n].self_samples = fm_add_sat_u64(tree->base[n].self_samples,
+                                                        from->base[i].self_samples);
+        }
+    }
+    sum_up(tree);
+    for (size_t i = tree->base != NULL ? tree->nodes : 0; i-- > 0;) {
+        struct fm_call_base *base = &tree->base[i], *up;
+        base->total += base->self;
+        base->total_samples = fm_add_sat_u64(base->total_samples, base->self_samples);
+        if (i == 0)
+            break;
+        up = &tree->base[tree->node[i].parent];
+        up->total += base->total;
+        up->total_samples = fm_add_sat_u64(up->total_samples, base->total_samples);
+    }
+}
+
+enum fm_status fm_calltree_reverse(struct fm_calltree *tree, const struct fm_calltree *from,
+                                   const struct fm_selection *sel, struct fm_error *err)
+{
+    struct maker m;
+    size_t bytes = from->nodes * sizeof(uint32_t);
+    uint32_t *out;
+    bool ok;
+    memset(tree, 0, sizeof *tree);
+    tree->mem = sel->mem;
+    tree->scaling = from->scaling;
+    memset(&m, 0, sizeof m);
+    m.sel = sel;
+    m.mem = sel->mem;
+    fm_map_init(&m.cell_of, m.mem);
+    fm_map_init(&m.group_of, m.mem);
+    fm_map_init(&m.child, m.mem);
+    out = fm_mem_big_alloc(m.mem, bytes);
+    ok = out != NULL && merge_reversed(&m, from, out) && sort_kids(&m) && number(&m, tree);
+    if (ok && from->base != NULL) {
+        tree->base = fm_mem_big_alloc(m.mem, tree->cap * sizeof *tree->base);
+        ok = tree->base != NULL;
+        if (ok)
+            memset(tree->base, 0, tree->cap * sizeof *tree->base);
+    }
+    if (ok)
+        sum_reversed(&m, from, out, tree);
+    fm_mem_big_free(m.mem, out, bytes);
+    maker_release(&m);
+    if (!ok)
+        fm_calltree_release(tree);
+    return ok ? FM_OK : fm_error_nomem(err);
 }
 
 void fm_calltree_release(struct fm_calltree *tree)

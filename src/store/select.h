@@ -281,6 +281,11 @@ enum fm_status fm_calltree_make(struct fm_calltree *tree, const struct fm_select
                                 const struct fm_names *names, struct fm_error *err);
 void fm_calltree_release(struct fm_calltree *tree);
 
+/* The same weights with callees below their callers: each stack the other way round, base and
+ * scaling included. `from` is a tree of that selection. */
+enum fm_status fm_calltree_reverse(struct fm_calltree *tree, const struct fm_calltree *from,
+                                   const struct fm_selection *sel, struct fm_error *err);
+
 /* Turns the tree of a new profile into the union of both, with what nodes weigh in the base: nodes
  * of the base alone weigh nothing and have no frame. Labels become strings of `store`, the new
  * profile's; those of the base are of `from`. On failure (FM_NOMEM) the tree is as before. */

@@ -98,20 +98,13 @@ static void close_pair(struct pair *p)
 }
 
 /* The tree as "LABEL depth self/total of base self/total", a line each. */
-static void shows(const struct pair *p, const char *want)
+static void prints(const struct pair *p, const struct fm_calltree *tree, const char *want)
 {
-    static const struct fm_names names = {.style = FM_NAMES_FOLDMILL};
-    struct fm_calltree tree, base;
-    struct fm_error err = {0};
     char text[2048];
     size_t n = 0;
-    ck_assert_int_eq(fm_calltree_make(&tree, &p->sel, &names, &err), FM_OK);
-    ck_assert_int_eq(fm_calltree_make(&base, &p->base, &names, &err), FM_OK);
-    ck_assert_int_eq(fm_calltree_against(&tree, p->new, &base, p->old, &err), FM_OK);
-    fm_calltree_release(&base);
-    for (size_t i = 0; i < tree.nodes; i++) {
-        const struct fm_call_node *node = &tree.node[i];
-        const struct fm_call_base *was = &tree.base[i];
+    for (size_t i = 0; i < tree->nodes; i++) {
+        const struct fm_call_node *node = &tree->node[i];
+        const struct fm_call_base *was = &tree->base[i];
         ck_assert(i == 0 || node->parent < i);
         ck_assert_uint_gt(node->end, i);
         n += (size_t)snprintf(text + n, sizeof text - n, "%s %u %u/%u %u/%u\n",
@@ -119,11 +112,30 @@ static void shows(const struct pair *p, const char *want)
                               (unsigned)was->self, (unsigned)was->total, (unsigned)node->self,
                               (unsigned)node->total);
         ck_assert_uint_lt(n, sizeof text);
-        ck_assert_uint_eq(node->frame == FM_NONE, node->total == 0 || i == 0);
         if (i > 0)
-            ck_assert_uint_le(node->end, tree.node[node->parent].end);
+            ck_assert_uint_le(node->end, tree->node[node->parent].end);
     }
     ck_assert_str_eq(text, want);
+}
+
+static void shows(const struct pair *p, bool reversed, const char *want)
+{
+    static const struct fm_names names = {.style = FM_NAMES_FOLDMILL};
+    struct fm_calltree tree, base, turned;
+    struct fm_error err = {0};
+    ck_assert_int_eq(fm_calltree_make(&tree, &p->sel, &names, &err), FM_OK);
+    ck_assert_int_eq(fm_calltree_make(&base, &p->base, &names, &err), FM_OK);
+    ck_assert_int_eq(fm_calltree_against(&tree, p->new, &base, p->old, &err), FM_OK);
+    fm_calltree_release(&base);
+    if (reversed) {
+        ck_assert_int_eq(fm_calltree_reverse(&turned, &tree, &p->sel, &err), FM_OK);
+        prints(p, &turned, want);
+        fm_calltree_release(&turned);
+    } else {
+        prints(p, &tree, want);
+        for (size_t i = 0; i < tree.nodes; i++)
+            ck_assert_uint_eq(tree.node[i].frame == FM_NONE, tree.node[i].total == 0 || i == 0);
+    }
     fm_calltree_release(&tree);
 }
 
@@ -131,7 +143,8 @@ START_TEST(trees_merge_by_label)
 {
     struct pair p;
     open_pair(&p, before, FM_COUNT(before), after, FM_COUNT(after));
-    shows(&p, " 0 0/38 0/51\n"
+    shows(&p, false,
+              " 0 0/38 0/51\n"
               "main 1 0/38 0/51\n"
               "0xcafe 2 0/0 0/4\n"
               "x 3 0/0 4/4\n"
@@ -146,18 +159,35 @@ START_TEST(trees_merge_by_label)
 }
 END_TEST
 
+START_TEST(stacks_turn_round)
+{
+    struct pair p;
+    open_pair(&p, before, FM_COUNT(before), after, FM_COUNT(after));
+    shows(&p, true,
+          " 0 0/38 0/51\n"
+          "a 1 0/10 0/30\nwork 2 0/10 0/30\nmain 3 10/10 30/30\n"
+          "b 1 0/20 0/10\nwork 2 0/20 0/10\nmain 3 20/20 10/10\n"
+          "gone 1 0/5 0/0\nmain 2 5/5 0/0\n"
+          "new 1 0/0 0/7\nmain 2 0/0 7/7\n"
+          "x 1 0/3 0/4\n"
+          "0xcafe 2 0/0 0/4\nmain 3 0/0 4/4\n"
+          "0xdead 2 0/3 0/0\nmain 3 3/3 0/0\n");
+    close_pair(&p);
+}
+END_TEST
+
 START_TEST(a_side_may_be_empty)
 {
     static const struct line one[] = {{"a|b", 2}, {"", 1}};
     struct pair p;
     open_pair(&p, one, 2, NULL, 0);
-    shows(&p, " 0 1/3 0/0\na 1 0/2 0/0\nb 2 2/2 0/0\n");
+    shows(&p, false, " 0 1/3 0/0\na 1 0/2 0/0\nb 2 2/2 0/0\n");
     close_pair(&p);
     open_pair(&p, NULL, 0, one, 2);
-    shows(&p, " 0 0/0 1/3\na 1 0/0 0/2\nb 2 0/0 2/2\n");
+    shows(&p, false, " 0 0/0 1/3\na 1 0/0 0/2\nb 2 0/0 2/2\n");
     close_pair(&p);
     open_pair(&p, NULL, 0, NULL, 0);
-    shows(&p, " 0 0/0 0/0\n");
+    shows(&p, false, " 0 0/0 0/0\n");
     close_pair(&p);
 }
 END_TEST
@@ -264,6 +294,7 @@ int main(void)
     int failed;
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, trees_merge_by_label);
+    tcase_add_test(tc, stacks_turn_round);
     tcase_add_test(tc, a_side_may_be_empty);
     tcase_add_test(tc, the_base_is_scaled);
     tcase_add_test(tc, both_profiles_are_written);

@@ -1,11 +1,14 @@
 /*
  * test_flame.c - flame charts of samples, laid out by hand: see small.h for the rows.
  *
- *     us     1100   1150   1200          1400   1600     usual distance: the median of 100 and 200
- *     app    main───────── main────────── (no stack)      of app, which is 200; so app's last sample
- *            work───────── work──────────                 ends at 1600, and all is 500 us wide
- *                          kfn───────────
- *     wor;ker       main ............ 1350
+ *     us     1100   1150   1200         1400   1600
+ *     app    main--------- main---------- (no stack)
+ *            work--------- work----------
+ *                          kfn-----------
+ *     wor;ker       main ........... 1350
+ *
+ * The usual distance is the median of app's 100 and 200, which is 200: app's last sample ends at
+ * 1600, and the picture is 500 us wide.
  */
 #include "small.h"
 
