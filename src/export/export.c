@@ -113,6 +113,20 @@ enum fm_status fm_export_setting_bool(const struct fm_export *export, const char
     return FM_OK;
 }
 
+enum fm_status fm_export_setting_file(const char *key, const char *path, enum fm_status status,
+                                      struct fm_error *err)
+{
+    if (status != FM_IO && status != FM_LIMIT)
+        return status;
+    int why = err != NULL ? err->sys_errno : 0;
+    if (err != NULL)
+        *err = (struct fm_error){0};
+    if (why != 0)
+        return fm_error_set(err, FM_CONFIG, "setting %s: cannot read '%s': %s", key, path,
+                            strerror(why));
+    return fm_error_set(err, FM_CONFIG, "setting %s: cannot read '%s'", key, path);
+}
+
 static enum fm_status check_settings(const struct fm_exporter *exporter,
                                      const struct fm_export_options *options,
                                      struct fm_error *err)

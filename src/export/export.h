@@ -64,6 +64,11 @@ enum fm_status fm_export_setting_f64(const struct fm_export *export, const char 
 enum fm_status fm_export_setting_bool(const struct fm_export *export, const char *key,
                                       bool *value, struct fm_error *err);
 
+/* What became of reading a file that a setting names: one that cannot be read is a mistake in the
+ * setting, FM_CONFIG. */
+enum fm_status fm_export_setting_file(const char *key, const char *path, enum fm_status status,
+                                      struct fm_error *err);
+
 /* Makes the shape, runs the exporter, checks the settings (FM_CONFIG for an unknown one). */
 enum fm_status fm_export_run(struct fm_ctx *ctx, const struct fm_selection *sel,
                              const struct fm_exporter *exporter,

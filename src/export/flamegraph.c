@@ -87,21 +87,6 @@ static enum fm_status choose_background(struct fm_flame *p, struct fm_error *err
                                         "grey and #rrggbb", name);
 }
 
-/* A file that a setting names and that cannot be read is a mistake in the setting. */
-static enum fm_status of_setting(const char *key, const char *path, enum fm_status status,
-                                 struct fm_error *err)
-{
-    if (status != FM_IO && status != FM_LIMIT)
-        return status;
-    int why = err != NULL ? err->sys_errno : 0;
-    if (err != NULL)
-        *err = (struct fm_error){0};
-    if (why != 0)
-        return fm_error_set(err, FM_CONFIG, "setting %s: cannot read '%s': %s", key, path,
-                            strerror(why));
-    return fm_error_set(err, FM_CONFIG, "setting %s: cannot read '%s'", key, path);
-}
-
 static enum fm_status choose_colors(struct fm_flame *p, struct fm_arena *arena,
                                     struct fm_error *err)
 {
@@ -109,7 +94,7 @@ static enum fm_status choose_colors(struct fm_flame *p, struct fm_arena *arena,
     const char *known[32], *near;
     size_t n = 0, length = name != NULL ? strlen(name) : 0;
     if (length > 5 && strcmp(name + length - 5, ".yaml") == 0) {
-        enum fm_status status = of_setting(
+        enum fm_status status = fm_export_setting_file(
             "colors", name, fm_color_rules_read(p->export->ctx, arena, name, &p->rules, err), err);
         name = NULL;
         if (status != FM_OK)
@@ -149,13 +134,14 @@ static enum fm_status choose_extras(struct fm_flame *p, struct fm_arena *arena, 
     if (p->title == NULL)
         p->title = p->export->title;
     if (attrs != NULL)
-        status = of_setting("nameattr", attrs,
-                            fm_flame_attrs_read(p->export->ctx, arena, attrs, &p->attrs, err), err);
+        status = fm_export_setting_file(
+            "nameattr", attrs, fm_flame_attrs_read(p->export->ctx, arena, attrs, &p->attrs, err),
+            err);
     if (status != FM_OK || map == NULL || strcmp(map, "no") == 0)
         return status;
     map = strcmp(map, "yes") == 0 ? "palette.map" : map;
-    return of_setting("cp", map, fm_palette_map_read(p->export->ctx, arena, map, &p->map, err),
-                      err);
+    return fm_export_setting_file(
+        "cp", map, fm_palette_map_read(p->export->ctx, arena, map, &p->map, err), err);
 }
 
 enum fm_status fm_flame_scale(struct fm_flame *p, struct fm_error *err)

@@ -11,6 +11,7 @@
  * and canvas text only.
  */
 #include "export/html/html.h"
+#include "export/flame_extra.h"
 #include "export/palette.h"
 
 #include "util/error.h"
@@ -33,7 +34,7 @@ static const struct fm_export_setting settings[] = {
     {"view", "NAME", "what the page opens with: flame icicle top tree sandwich scope (flame)"},
     {"order", "name|weight", "order of the frames of a caller (name)"},
     {"theme", "light|dark", "colours of the page (as the viewer's system)"},
-    {"colors", "NAME", "a palette of svg for frames (by kind, module or name)"},
+    {"colors", "NAME|FILE.yaml", "a palette or rules, as of svg (by kind, module or name)"},
     {"scope", "yes|no", "the flame scope: samples over time (yes, up to 10 million rows)"},
     {"hash", "yes|no", "colours of the palette by the first letters of names (no)"},
     {"countname", "TEXT", "the word for the weight (its unit)"},
@@ -58,7 +59,15 @@ static enum fm_status choose_colors(struct fm_html *h, struct fm_error *err)
 {
     const char *name = fm_export_setting(h->export, "colors");
     const char *known[32], *near;
-    size_t n = 0;
+    size_t n = 0, length = name != NULL ? strlen(name) : 0;
+    if (length > 5 && strcmp(name + length - 5, ".yaml") == 0) {
+        enum fm_status status = fm_export_setting_file(
+            "colors", name,
+            fm_color_rules_read(h->export->ctx, &h->arena, name, &h->rules, err), err);
+        if (status != FM_OK)
+            return status;
+        name = NULL;
+    }
     h->palette = fm_palette_find(name != NULL ? name : "hot");
     if (h->palette >= 0)
         return fm_export_setting_bool(h->export, "hash", &h->hash, err);
@@ -170,12 +179,13 @@ static enum fm_status write_html(struct fm_export *export, struct fm_error *err)
 {
     struct fm_html h = {.export = export, .out = export->out, .tree = export->tree,
                         .mem = &export->ctx->mem};
-    enum fm_status status = choose(&h, err);
-    if (status != FM_OK)
-        return status;
+    enum fm_status status;
+    fm_arena_init(&h.arena, h.mem);
     fm_map_init(&h.file.of, h.mem);
     fm_map_init(&h.module.of, h.mem);
-    status = fm_html_number_names(&h, err);
+    status = choose(&h, err);
+    if (status == FM_OK)
+        status = fm_html_number_names(&h, err);
     if (status != FM_OK)
         goto out;
     fm_html_find_scale(&h);
@@ -192,6 +202,8 @@ static enum fm_status write_html(struct fm_export *export, struct fm_error *err)
 out:
     fm_html_release_scope(&h);
     fm_html_release_names(&h);
+    fm_color_rules_release(h.rules);
+    fm_arena_release(&h.arena);
     return status;
 }
 

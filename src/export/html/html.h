@@ -61,6 +61,8 @@ struct fm_html {
     struct fm_mem *mem;
     int palette;
     bool hash;
+    struct fm_color_rules *rules;   /* of a file, or NULL: the palette */
+    struct fm_arena arena;          /* for them */
     const char *unit;        /* of the weight, as shown */
     fm_u128 scale;           /* weights are stored divided by it: their common divisor, >= 1 */
     /* names.c: */

@@ -16,6 +16,7 @@
  * Module, file and line are those of the first frame of that name.
  */
 #include "export/html/html.h"
+#include "export/flame_extra.h"
 #include "export/palette.h"
 
 #include "util/error.h"
@@ -184,7 +185,10 @@ size_t fm_html_bare(const struct fm_html *h, const char *s, size_t n)
 static void put_color(struct fm_html *h, const char *s, size_t n)
 {
     unsigned rgb[3], v, i;
-    fm_palette_color(h->palette, h->hash, s, n, rgb);
+    if (h->rules != NULL)
+        fm_color_rules_color(h->rules, h->hash, s, n, rgb);
+    else
+        fm_palette_color(h->palette, h->hash, s, n, rgb);
     v = rgb[0] << 16 | rgb[1] << 8 | rgb[2];
     for (i = 0; i < 4; i++, v /= FM_HTML_SYMBOLS)
         fm_html_symbol(h->out, v % FM_HTML_SYMBOLS);

@@ -69,6 +69,11 @@
         return vary(kinds[model.meta.kinds[model.kind[k]]] || kinds.unknown, seed);
     }
 
+    function paletteName() {
+        const asked = model.meta.colors || "hot";
+        return asked.endsWith(".yaml") ? "rules of " + FM.shortName(asked) : asked + " palette";
+    }
+
     function css(c) {
         return "rgb(" + c[0] + "," + c[1] + "," + c[2] + ")";
     }
@@ -126,7 +131,7 @@
         modes() {
             const list = [["kind", "kind of code"]];
             if (this.hasModules) list.push(["module", "module"]);
-            list.push(["name", "name"], ["palette", (model.meta.colors || "hot") + " palette"]);
+            list.push(["name", "name"], ["palette", paletteName()]);
             return list;
         },
         set(mode) {
