@@ -465,17 +465,18 @@ static bool fits(struct fm_rules_parser *p, const struct fm_container *c,
     return true;
 }
 
-static bool parse_zeros(struct fm_rules_parser *p, struct fm_container *c,
-                        const struct fm_yaml_node *list, struct fm_layout *l)
+/* A list of bit ranges. */
+static bool parse_ranges(struct fm_rules_parser *p, struct fm_container *c,
+                         const struct fm_yaml_node *list, struct fm_cfield **range, size_t *n)
 {
     static const char *const keys[] = {"at_bit", "bits"};
     if (list->type != FM_YAML_LIST)
-        return wrong(p, list, "'zero' must be a list of {at_bit: N, bits: N}");
-    l->zero = fm_rules_array(p, list->n, sizeof *l->zero);
-    if (!l->zero)
+        return wrong(p, list, "bit ranges must be a list of {at_bit: N, bits: N}");
+    *range = fm_rules_array(p, list->n, sizeof **range);
+    if (!*range)
         return false;
     for (size_t i = 0; i < list->n; i++) {
-        struct fm_cfield *z = &l->zero[i];
+        struct fm_cfield *z = &(*range)[i];
         const struct fm_yaml_node *node = list->item[i];
         if (node->type != FM_YAML_MAP)
             return wrong(p, node, "a range is {at_bit: N, bits: N}");
@@ -489,20 +490,45 @@ static bool parse_zeros(struct fm_rules_parser *p, struct fm_container *c,
         if (!fits(p, c, node, z->at_bit, z->bits))
             return false;
     }
-    l->zeros = list->n;
+    *n = list->n;
+    return true;
+}
+
+/* Names of fields that are added up. */
+static bool parse_sum(struct fm_rules_parser *p, const struct fm_yaml_node *list,
+                      struct fm_layout *l)
+{
+    if (list->type != FM_YAML_LIST)
+        return wrong(p, list, "'sum' must be a list of fields");
+    l->sum = fm_rules_array(p, l->fields, sizeof *l->sum);
+    if (!l->sum)
+        return false;
+    for (size_t i = 0; i < list->n; i++) {
+        const char *name = fm_rules_text(p, list->item[i], "sum");
+        size_t k = 0;
+        while (name && k < l->fields && strcmp(l->field[k].name, name) != 0)
+            k++;
+        if (!name || k == l->fields || l->field[k].is_signed)
+            return name ? wrong(p, list->item[i], "no unsigned field of the layout") : false;
+        l->sum[k] = l->sums = true;
+    }
     return true;
 }
 
 static bool parse_layout(struct fm_rules_parser *p, struct fm_container *c,
                          const struct fm_yaml_node *node, struct fm_layout *l)
 {
-    static const char *const keys[] = {"name", "when", "zero", "fields"};
+    static const char *const keys[] = {"name", "when", "zero", "some", "lost", "sum",
+                                       "fields"};
     if (node->type != FM_YAML_MAP)
         return wrong(p, node, "a layout is {name: …, when: …, fields: {…}}");
     if (!fm_yaml_known(p->log, node, keys, FM_COUNT(keys), "key of a layout"))
         return false;
     const struct fm_yaml_node *name = fm_yaml_get(node, "name"), *when = fm_yaml_get(node, "when"),
                               *zero = fm_yaml_get(node, "zero"),
+                              *some = fm_yaml_get(node, "some"),
+                              *lost = fm_yaml_get(node, "lost"),
+                              *sum = fm_yaml_get(node, "sum"),
                               *fields = fm_yaml_get(node, "fields");
     if (!name || !fields)
         return wrong(p, node, "a layout needs 'name' and 'fields'");
@@ -529,7 +555,13 @@ static bool parse_layout(struct fm_rules_parser *p, struct fm_container *c,
             ok = wrong(p, pair->value, "this field has another type in a layout above");
     }
     if (zero)
-        ok &= parse_zeros(p, c, zero, l);
+        ok &= parse_ranges(p, c, zero, &l->zero, &l->zeros);
+    if (some)
+        ok &= parse_ranges(p, c, some, &l->some, &l->somes);
+    if (lost)
+        ok &= parse_ranges(p, c, lost, &l->lost, &l->losts);
+    if (sum)
+        ok &= parse_sum(p, sum, l);
     if (when)
         ok &= (l->when = fm_rules_expr(p, when)) != NULL;
     return ok;

@@ -82,6 +82,12 @@ struct fm_layout {
     size_t fields;
     struct fm_cfield *zero;        /* bit ranges that must be 0: at_bit, bits */
     size_t zeros;
+    struct fm_cfield *some;        /* bit ranges that must not be 0 */
+    size_t somes;
+    struct fm_cfield *lost;        /* bit ranges that are not 0 when records before were lost */
+    size_t losts;
+    bool *sum;                     /* by field: added up over records that are equal elsewhere */
+    bool sums;
 };
 
 struct fm_container {
