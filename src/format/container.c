@@ -250,7 +250,8 @@ static bool parse_line(struct fm_rules_parser *p, struct fm_container *c,
                        const struct fm_yaml_node *node, struct fm_line_rule *r)
 {
     static const char *const keys[] = {"match", "do", "class", "kind"};
-    static const char *const words[] = {"record", "start", "frame", "field", "end", "set", "skip"};
+    static const char *const words[] = {"record", "start", "frame", "field", "end",
+                                        "open", "close", "set", "skip"};
     if (node->type != FM_YAML_MAP)
         return wrong(p, node, "a line rule is {match: REGEX, do: …}");
     if (!fm_yaml_known(p->log, node, keys, FM_COUNT(keys), "key of a line rule"))
@@ -264,8 +265,9 @@ static bool parse_line(struct fm_rules_parser *p, struct fm_container *c,
     if (k < 0 || !r->match)
         return false;
     r->what = (enum fm_line_do)k;
-    if (class && r->what != FM_LINE_RECORD && r->what != FM_LINE_START)
-        return wrong(p, class, "'class' belongs to 'do: record' and 'do: start'");
+    if (class && r->what != FM_LINE_RECORD && r->what != FM_LINE_START &&
+        r->what != FM_LINE_OPEN)
+        return wrong(p, class, "'class' belongs to 'do: record', 'do: start' and 'do: open'");
     if (class && !(r->class = fm_rules_text(p, class, "class")))
         return false;
     const struct fm_yaml_node *kind = fm_yaml_get(node, "kind");
@@ -292,6 +294,28 @@ static size_t count_groups(const struct fm_yaml_node *lines)
     return n;
 }
 
+/* Lines that begin and end ranges make a stack and a self time of these. */
+static bool bind_ranges(struct fm_rules_parser *p, struct fm_container *c,
+                        const struct fm_yaml_node *lines)
+{
+    struct fm_range_fields *r = &c->range;
+    r->name = add_field(c, "range");
+    r->lane = find_field(c, "lane");
+    r->start = find_field(c, "start");
+    r->end = find_field(c, "end");
+    if (c->field[r->name].type != FM_TYPE_STRING || r->start == UINT32_MAX ||
+        r->end == UINT32_MAX || c->field[r->start].type != FM_TYPE_TIME ||
+        c->field[r->end].type != FM_TYPE_TIME)
+        return wrong(p, lines, "'do: open' and 'do: close' need the groups 'range', a text, and "
+                               "'start' and 'end', fields of type time");
+    r->stack = add_field(c, "stack");
+    c->field[r->stack].type = FM_TYPE_STACK;
+    r->self = add_field(c, "self");
+    c->field[r->self].type = FM_TYPE_DUR;
+    c->field[r->self].unit = "ns";
+    return true;
+}
+
 static bool parse_text(struct fm_rules_parser *p, struct fm_container *c,
                        const struct fm_yaml_node *root)
 {
@@ -308,6 +332,7 @@ static bool parse_text(struct fm_rules_parser *p, struct fm_container *c,
     for (size_t i = 0; i < lines->n; i++) {
         ok &= parse_line(p, c, lines->item[i], &c->line[i]);
         frames |= c->line[i].what == FM_LINE_FRAME && ok;
+        c->ranges |= c->line[i].what == FM_LINE_OPEN || c->line[i].what == FM_LINE_CLOSE;
     }
     c->lines = lines->n;
     c->stack_field = UINT32_MAX;
@@ -315,6 +340,8 @@ static bool parse_text(struct fm_rules_parser *p, struct fm_container *c,
         c->stack_field = add_field(c, "stack");
         c->field[c->stack_field].type = FM_TYPE_STACK;
     }
+    if (c->ranges && ok)
+        ok = bind_ranges(p, c, lines);
     c->blank_ends = true;
     c->leaf_first = true;
     ok &= fm_rules_bool(p, root, "blank", &c->blank_ends);
@@ -620,7 +647,7 @@ static bool make_room(struct fm_rules_parser *p, struct fm_container *c,
                               *columns = fm_yaml_get(root, "columns"),
                               *layouts = fm_yaml_get(root, "layouts"),
                               *lines = fm_yaml_get(root, "lines");
-    size_t n = 2 + (fields ? fields->n : 0) + (columns ? columns->n : 0);
+    size_t n = 4 + (fields ? fields->n : 0) + (columns ? columns->n : 0);
     n += lines ? count_groups(lines) : 0;
     for (size_t i = 0; layouts && layouts->type == FM_YAML_LIST && i < layouts->n; i++) {
         const struct fm_yaml_node *f = fm_yaml_get(layouts->item[i], "fields");

@@ -54,6 +54,8 @@ enum fm_line_do {
     FM_LINE_FRAME,                 /* adds a frame to the open record's stack */
     FM_LINE_FIELD,                 /* adds fields to the open record */
     FM_LINE_END,                   /* ends the open record */
+    FM_LINE_OPEN,                  /* begins a range */
+    FM_LINE_CLOSE,                 /* ends one: a record */
     FM_LINE_SET,                   /* fields of all records that follow */
     FM_LINE_SKIP
 };
@@ -72,6 +74,11 @@ struct fm_line_rule {
     /* frame: groups by name, 0 = none */
     uint32_t function, module, file, line, address;
     enum fm_frame_kind kind;
+};
+
+/* Fields of ranges; lane is UINT32_MAX when there is one lane. */
+struct fm_range_fields {
+    uint32_t name, lane, start, end, stack, self;
 };
 
 struct fm_layout {
@@ -104,6 +111,8 @@ struct fm_container {
     bool blank_ends;               /* a blank line ends a record */
     bool leaf_first;               /* frames: first line is the leaf */
     uint32_t stack_field;          /* the field made of frames; UINT32_MAX: none */
+    bool ranges;                   /* lines begin and end ranges */
+    struct fm_range_fields range;
     enum { FM_UNMATCHED_BAD, FM_UNMATCHED_SKIP } unmatched;
     /* csv */
     char separator;

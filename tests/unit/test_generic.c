@@ -172,6 +172,64 @@ START_TEST(text_records)
 }
 END_TEST
 
+/* A format of nobody's, with ranges: self times by hand, lanes apart, damage counted. */
+START_TEST(text_ranges)
+{
+    format("container: text\n"
+           "lines:\n"
+           "  - {match: '^(?<start>\\d+) (?<lane>\\S+) begin (?<range>.+)$', do: open}\n"
+           "  - {match: '^(?<end>\\d+) (?<lane>\\S+) end (?<range>.+)$', do: close}\n"
+           "fields:\n"
+           "  start: {type: time, unit: ns}\n"
+           "  end: {type: time, unit: ns}\n"
+           "unmatched: skip\n"
+           "classes:\n"
+           "  - match: record\n"
+           "    event: phases\n"
+           "    kind: span\n"
+           "    unit: ns\n"
+           "    weight: self\n"
+           "    time: start\n"
+           "    dur: end - start\n"
+           "    stack: stack\n");
+    import_text("10 a begin x\n12 b begin z\n20 a begin y\n50 a end y\nhello\n60 b end z\n"
+                "70 b end x\n100 a end x\n110 a begin x\n120 b begin x\n115 b end x\n");
+    ck_assert_uint_eq(fm_store_rows(store), 3);
+    ck_assert_str_eq(stack(0), "x;y");
+    ck_assert_uint_eq(cell("weight", 0), 30);
+    ck_assert_str_eq(stack(1), "z");
+    ck_assert_uint_eq(cell("weight", 1), 48);
+    ck_assert_str_eq(stack(2), "x");
+    ck_assert_uint_eq(cell("weight", 2), 90 - 30);
+    ck_assert_uint_eq(finding(FM_DIAG_OTHER_LINE), 1);
+    ck_assert_uint_eq(finding(FM_DIAG_RANGE_ALONE), 1);
+    ck_assert_uint_eq(finding(FM_DIAG_RANGE_OPEN), 1);
+    ck_assert_uint_eq(finding(FM_DIAG_VALUE_RANGE), 1);
+}
+END_TEST
+
+/* Beginnings without end: the oldest gives way, and all are counted. */
+START_TEST(text_ranges_many)
+{
+    char in[20 * 1000 + 32];
+    size_t n = 0;
+    format("container: text\n"
+           "lines:\n"
+           "  - {match: '^(?<start>\\d+) begin (?<range>.+)$', do: open}\n"
+           "  - {match: '^(?<end>\\d+) end (?<range>.+)$', do: close}\n"
+           "fields: {start: {type: time, unit: ns}, end: {type: time, unit: ns}}\n"
+           "classes: [{match: record, event: e, kind: span, weight: self, time: start,\n"
+           "           dur: end - start, stack: stack}]\n");
+    for (unsigned i = 0; i < 1000; i++)
+        n += (size_t)snprintf(in + n, sizeof in - n, "%u begin r%u\n", i, i);
+    snprintf(in + n, sizeof in - n, "2000 end r999\n");
+    import_text(in);
+    ck_assert_uint_eq(fm_store_rows(store), 1);
+    ck_assert_uint_eq(cell("weight", 0), 2000 - 999);
+    ck_assert_uint_eq(finding(FM_DIAG_RANGE_OPEN), 999);
+}
+END_TEST
+
 /* ------------------------------------------------------------------ csv */
 
 static const char stalls[] =
@@ -438,6 +496,8 @@ int main(void)
     TCase *t = tcase_create("generic");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, text_records);
+    tcase_add_test(t, text_ranges);
+    tcase_add_test(t, text_ranges_many);
     tcase_add_test(t, csv_records);
     tcase_add_test(t, csv_forms);
     tcase_add_test(t, json_records);

@@ -164,7 +164,7 @@ static const struct {
      "bad regular expression: missing closing parenthesis"},
     {GENERIC("text") "lines: [{match: a, do: jump}]\n", 6, 24, "unknown do 'jump'"},
     {GENERIC("text") "lines: [{match: a, do: skip, class: b}]\n", 6, 37,
-     "'class' belongs to 'do: record' and 'do: start'"},
+     "'class' belongs to 'do: record', 'do: start' and 'do: open'"},
     {GENERIC("text") "lines: [{match: a, do: skip}]\nfields: {t: {type: date}}\n", 7, 20,
      "unknown type 'date'"},
     {GENERIC("text") "lines: [{match: a, do: skip}]\nfields: {t: {type: time, unit: h}}\n", 7, 32,

@@ -77,6 +77,14 @@ enum fm_status fm_generic_csv(struct fm_generic *g, struct fm_error *err);
 enum fm_status fm_generic_json(struct fm_generic *g, struct fm_error *err);
 enum fm_status fm_generic_jsonl(struct fm_generic *g, struct fm_error *err);
 enum fm_status fm_generic_records(struct fm_generic *g, struct fm_error *err);
+/* Ranges that lines begin and end (range.c), in the arena of g. Both take the record that is being
+ * read; `class` lives as long as the mapping. */
+struct fm_ranges *fm_ranges_new(struct fm_generic *g);
+void fm_range_open(struct fm_ranges *ranges, const char *class, enum fm_frame_kind kind,
+                   uint64_t offset);
+void fm_range_close(struct fm_ranges *ranges, uint64_t offset);
+/* What is still open has no end: counted. */
+void fm_ranges_end(struct fm_ranges *ranges);
 /* Layout of the record at p (c->size bytes), or NULL. */
 const struct fm_layout *fm_record_layout(const struct fm_container *c, const unsigned char *p);
 

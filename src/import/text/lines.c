@@ -5,6 +5,7 @@
  *     frame       55d0 main (/bin/x)          stack
  *     end     (a blank line)                  the record is whole
  *
+ * Lines that open and close ranges are range.c's.
  * Values of `set` lines are kept apart and copied into each record when it begins.
  */
 #include "import/text/generic.h"
@@ -22,6 +23,7 @@ struct text {
     bool open;
     const char *class;                 /* of the open record, or NULL */
     uint64_t offset;                   /* where it began */
+    struct fm_ranges *ranges;          /* NULL: the format has none */
     fm_frame *frame;
     size_t frames, frame_cap;
     size_t at[2 * MAX_GROUPS];
@@ -125,6 +127,22 @@ static void set_values(struct text *t, const struct fm_line_rule *r, const char 
     }
 }
 
+static void take_range(struct text *t, const struct fm_line_rule *r, const char *s, size_t groups,
+                       uint64_t offset)
+{
+    finish(t);
+    if (r->what == FM_LINE_OPEN)       /* values of `set` lines are those of its beginning */
+        begin(t, r, offset);
+    else
+        fm_generic_clear(t->g);
+    t->open = false;
+    captures(t, r, s, groups, offset);
+    if (r->what == FM_LINE_OPEN)
+        fm_range_open(t->ranges, r->class, r->kind, offset);
+    else
+        fm_range_close(t->ranges, offset);
+}
+
 static void act(struct text *t, const struct fm_line_rule *r, const char *s, size_t groups,
                 uint64_t offset)
 {
@@ -151,6 +169,8 @@ static void act(struct text *t, const struct fm_line_rule *r, const char *s, siz
         captures(t, r, s, groups, offset);
         finish(t);
         break;
+    case FM_LINE_OPEN:
+    case FM_LINE_CLOSE: take_range(t, r, s, groups, offset); break;
     case FM_LINE_SET: set_values(t, r, s, groups, offset); break;
     case FM_LINE_SKIP: break;
     }
@@ -176,8 +196,9 @@ static void take_line(void *user, const char *s, size_t n, uint64_t number, uint
             finish(t);
         return;
     }
-    if (c->unmatched == FM_UNMATCHED_BAD)
-        fm_builder_diag(t->g->builder, FM_DIAG_BAD_LINE, offset, 1);
+    fm_builder_diag(t->g->builder,
+                    c->unmatched == FM_UNMATCHED_BAD ? FM_DIAG_BAD_LINE : FM_DIAG_OTHER_LINE,
+                    offset, 1);
 }
 
 enum fm_status fm_generic_lines(struct fm_generic *g, struct fm_error *err)
@@ -188,8 +209,12 @@ enum fm_status fm_generic_lines(struct fm_generic *g, struct fm_error *err)
     t.set_present = fm_arena_alloc(&g->arena, (t.words + 1) * sizeof *t.set_present);
     if (!t.set_value || !t.set_present)
         return fm_error_nomem(err);
+    if (t.c->ranges && !(t.ranges = fm_ranges_new(g)))
+        return fm_error_nomem(err);
     status = fm_generic_each_line(g, take_line, &t, err);
     finish(&t);
+    if (t.ranges)
+        fm_ranges_end(t.ranges);
     if (t.frame)
         fm_mem_free(g->mem, t.frame, t.frame_cap * sizeof *t.frame);
     return status;
