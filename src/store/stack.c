@@ -24,7 +24,7 @@ bool fm_tree_init(struct fm_tree *tree, struct fm_mem *mem)
     fm_index_init(&tree->index, mem);
     if (!fm_grow(mem, (void **)&tree->node, &tree->cap, 64, sizeof *tree->node))
         return false;
-    tree->node[0] = (struct fm_tree_link){FM_NONE, FM_NONE};
+    tree->node[0] = (struct fm_tree_link){FM_NONE, FM_NONE, 0};
     tree->n = 1;
     return true;
 }
@@ -39,18 +39,22 @@ void fm_tree_release(struct fm_tree *tree)
 
 fm_node fm_tree_add(struct fm_tree *tree, fm_node parent, fm_frame frame)
 {
-    uint64_t h = ((uint64_t)parent << 32 | frame) * 0x9e3779b97f4a7c15u;
-    uint32_t hash = fm_index_fold(fm_mix(h, h >> 29));
-    size_t at;
+    uint32_t hash = 0, first;
     fm_node id;
 
     fm_assert(parent < tree->n);
-    /* the node added last has no children: a stack that is new from some depth on is not looked
-     * for below, and its places in the index are fetched side by side */
-    id = parent + 1 == tree->n ? FM_NONE : fm_index_first(&tree->index, hash, &at);
-    for (; id != FM_NONE; id = fm_index_next(&tree->index, hash, &at)) {
-        if (tree->node[id].parent == parent && tree->node[id].frame == frame)
-            return id;
+    first = tree->node[parent].first;
+    if (first != 0) {
+        uint64_t h = ((uint64_t)parent << 32 | frame) * 0x9e3779b97f4a7c15u;
+        size_t at;
+        if (tree->node[first].frame == frame)
+            return first;
+        hash = fm_index_fold(fm_mix(h, h >> 29));
+        for (id = fm_index_first(&tree->index, hash, &at); id != FM_NONE;
+             id = fm_index_next(&tree->index, hash, &at)) {
+            if (tree->node[id].parent == parent && tree->node[id].frame == frame)
+                return id;
+        }
     }
     if (tree->n >= FM_NONE - 1)
         return FM_NONE;
@@ -58,11 +62,13 @@ fm_node fm_tree_add(struct fm_tree *tree, fm_node parent, fm_frame frame)
                                          sizeof *tree->node))
         return FM_NONE;
     id = (fm_node)tree->n;
-    if (!fm_index_add(&tree->index, hash, id))
+    if (first == 0)
+        tree->node[parent].first = id;
+    else if (!fm_index_add(&tree->index, hash, id))
         return FM_NONE;
-    tree->node[id] = (struct fm_tree_link){parent, frame};
+    tree->node[id] = (struct fm_tree_link){parent, frame, 0};
     tree->n++;
-    fm_assert(tree->index.n + 1 == tree->n);
+    fm_assert(tree->index.n + 1 < tree->n);
     return id;
 }
 

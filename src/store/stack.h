@@ -3,7 +3,8 @@
  *
  *     node[0] = root; node[i] = {parent < i, frame}; children of a node in first-append order
  *
- * Nodes are interned by (parent, frame). Ids are append ids: rows keep them for ever, and
+ * Nodes are interned by (parent, frame): a node knows its first child, the others are in the index.
+ * Most nodes of deep stacks have one child, and cost no look at memory far away. Ids are append ids: rows keep them for ever, and
  * fm_tree_order() maps them to DFS pre-order when a store is sealed.
  *
  * Chain cache: records {context, n, stack, words[n]} in segmented memory addressed by 32-bit word
@@ -17,6 +18,7 @@
 struct fm_tree_link {
     uint32_t parent;
     fm_frame frame;
+    uint32_t first;          /* child; 0: none */
 };
 
 struct fm_tree {
