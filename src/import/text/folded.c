@@ -59,6 +59,8 @@ struct folded {
     struct last_child *child;     /* by node */
     size_t childs, child_cap;
     struct fm_map frame;          /* name << 8 | kind -> frame */
+    uint32_t *plain;              /* by name: its frame of unknown kind + 1; 0: not yet */
+    size_t plains, plain_cap;
     fm_module names;              /* for frames without a name */
     uint64_t depth;               /* limit */
     bool oom;
@@ -178,6 +180,18 @@ static fm_frame make_frame(struct folded *f, fm_str name, enum fm_frame_kind kin
     return fm_builder_frame(f->builder, &row);
 }
 
+/* Room in the table of frames by name, zeroed. */
+static bool room_for_plain(struct folded *f, fm_str name)
+{
+    if (name < f->plains)
+        return true;
+    if (!fm_grow(f->mem, (void **)&f->plain, &f->plain_cap, (size_t)name + 1, sizeof *f->plain))
+        return false;
+    memset(f->plain + f->plains, 0, (f->plain_cap - f->plains) * sizeof *f->plain);
+    f->plains = f->plain_cap;
+    return true;
+}
+
 /* The frame of a text. *plain = its name, when that is all of the text; else FM_NONE. */
 static fm_frame find_frame(struct folded *f, const char *s, size_t n, fm_str *plain)
 {
@@ -192,8 +206,10 @@ static fm_frame find_frame(struct folded *f, const char *s, size_t n, fm_str *pl
     name = fm_builder_str(f->builder, s, n);
     if (kind == FM_FRAME_UNKNOWN)
         *plain = name;
+    if (kind == FM_FRAME_UNKNOWN && name < f->plains && f->plain[name] != 0)
+        return f->plain[name] - 1;
     slot = fm_map_put(&f->frame, (uint64_t)name << 8 | (uint64_t)kind, &fresh);
-    if (slot == NULL) {
+    if (slot == NULL || !room_for_plain(f, name)) {
         f->oom = true;
         return FM_NONE;
     }
@@ -202,6 +218,8 @@ static fm_frame find_frame(struct folded *f, const char *s, size_t n, fm_str *pl
         if (!fm_utf8_valid(s, n))
             fm_builder_diag(f->builder, FM_DIAG_BAD_UTF8, f->offset, 1);
     }
+    if (kind == FM_FRAME_UNKNOWN && *slot < FM_NONE - 1)
+        f->plain[name] = (uint32_t)*slot + 1;
     return (fm_frame)*slot;
 }
 
@@ -413,6 +431,7 @@ static enum fm_status import_folded(struct fm_import *import, struct fm_error *e
         fm_reader_close(reader);
     fm_binding_free(f.binding);
     fm_map_release(&f.frame);
+    fm_mem_free(f.mem, f.plain, f.plain_cap * sizeof *f.plain);
     fm_mem_free(f.mem, f.child, f.child_cap * sizeof *f.child);
     fm_mem_free(f.mem, f.open, f.open_cap * sizeof *f.open);
     fm_mem_free(f.mem, f.last, f.last_cap);
