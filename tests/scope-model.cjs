@@ -1,7 +1,7 @@
 /*
  * scope-model.cjs - the flame scope's arithmetic, by the page's own files without a browser.
  *
- *   node scope-model.cjs SRCDIR golden TEXT GOLDEN.jsonl    FlameScope's heat map of a perf script
+ *   node scope-model.cjs SRCDIR golden PAGE.html GOLDEN.jsonl   FlameScope's heat map of its input
  *   node scope-model.cjs SRCDIR page PAGE.html FOLDED NAME  sums of a page; FOLDED: all of it
  *   node scope-model.cjs SRCDIR range PAGE.html FOLDED NAME FROM TO   seconds: a part of it, as
  *                                                           convert --time FROM..TO has it
@@ -41,24 +41,16 @@ function make(FM, start, rows) {
 }
 
 function golden() {
-    const FM = read(srcdir), text = fs.readFileSync(args[0], "utf8"), times = [];
+    const FM = read(srcdir, args[0]), { model, scope } = FM;
     const idle = /swapper.*(cpuidle|cpu_idle|cpu_bringup_and_idle|native_safe_halt|xen_hypercall_sched_op|xen_hypercall_vcpu_op)/;
-    let last = 0n;
-    for (const block of text.split("\n\n")) {
-        const lines = block.split("\n").filter(l => l !== "" && l[0] !== "#");
-        if (lines.length === 0) continue;
-        const t = /(\d+)\.(\d+):/.exec(lines[0]);
-        if (t === null) continue;
-        const ns = BigInt(t[1]) * 1000000000n + BigInt(t[2].padEnd(9, "0"));
-        if (ns > last) last = ns;
-        times.push([ns, idle.test(lines.join(";"))]);
-    }
-    const start = times.reduce((a, [t]) => t < a ? t : a, times[0][0]);
-    const scope = make(FM, start, times.map(([t, i]) => [Number(t - start), i ? 1 : 0, 1, 0]));
+    const skip = Uint8Array.from({ length: model.n }, (_, i) =>
+        idle.test(model.path(i).map(k => model.names[model.name[k]]).join(";")) ? 1 : 0);
+    const start = BigInt(scope.meta.second) * 1000000000n + BigInt(scope.meta.rest);
+    const times = Array.from(scope.at, (at, i) => [start + BigInt(at), skip[scope.node[i]] === 1]);
     for (const line of fs.readFileSync(args[1], "utf8").split("\n").filter(l => l !== "")) {
         const right = JSON.parse(line), lanes = FM.scopeLanes(scope, "all", [], [], 9);
         const bins = FM.scopeBins(scope, { column: 1e9, rows: right.rows, value: "count", lanes,
-            skip: Uint8Array.of(0, 1), hit: null });
+            skip, hit: null });
         /* FlameScope divides binary fractions: 5086.2 mod 1 is 0.19999..., so a time on the border of
          * two cells may be in the earlier one there. Those are moved up here, and only those. */
         const moved = new Map();
