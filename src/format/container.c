@@ -2,7 +2,8 @@
  * container.c - reads the keys of generic containers: fields, line rules, columns, layouts.
  *
  *     container: text      lines fields class blank order unmatched detect
- *     container: csv       columns separator quote comment header from others class detect
+ *     container: csv       columns separator quote comment header from others lines missing
+ *                        class detect
  *     container: json      rows fields class detect        jsonl: the same without rows
  *     container: records   size head endian fields layouts class detect
  */
@@ -13,7 +14,8 @@
 static const char *const text_keys[] = {"detect", "class", "fields", "lines", "blank", "order",
                                         "unmatched"};
 static const char *const csv_keys[] = {"detect", "class", "columns", "separator", "quote",
-                                       "comment", "header", "from", "others"};
+                                       "comment", "header", "from", "others", "lines",
+                                       "missing"};
 static const char *const json_keys[] = {"detect", "class", "fields", "rows"};
 static const char *const jsonl_keys[] = {"detect", "class", "fields"};
 static const char *const record_keys[] = {"detect", "class", "fields", "size", "head", "endian",
@@ -119,8 +121,8 @@ static bool parse_factor(struct fm_rules_parser *p, const struct fm_yaml_node *n
 }
 
 /* Text or a list of texts. */
-static bool parse_sources(struct fm_rules_parser *p, const struct fm_yaml_node *node,
-                          const char *what, struct fm_cfield *f)
+static bool parse_texts(struct fm_rules_parser *p, const struct fm_yaml_node *node,
+                        const char *what, const char *const **texts, size_t *count)
 {
     size_t n = node->type == FM_YAML_LIST ? node->n : 1;
     const char **list = fm_rules_array(p, n, sizeof *list);
@@ -129,9 +131,15 @@ static bool parse_sources(struct fm_rules_parser *p, const struct fm_yaml_node *
     for (size_t i = 0; i < n; i++)
         if (!(list[i] = fm_rules_text(p, node->type == FM_YAML_LIST ? node->item[i] : node, what)))
             return false;
-    f->source = list;
-    f->sources = n;
+    *texts = list;
+    *count = n;
     return true;
+}
+
+static bool parse_sources(struct fm_rules_parser *p, const struct fm_yaml_node *node,
+                          const char *what, struct fm_cfield *f)
+{
+    return parse_texts(p, node, what, &f->source, &f->sources);
 }
 
 /* {type, unit, scale, hex, trim} and what a container adds to it. */
@@ -425,6 +433,26 @@ static bool parse_columns(struct fm_rules_parser *p, struct fm_container *c,
     return ok;
 }
 
+/* Lines that are no records: fields for the records after them, and what is passed over. */
+static bool parse_beside(struct fm_rules_parser *p, struct fm_container *c,
+                         const struct fm_yaml_node *lines)
+{
+    if (lines->type != FM_YAML_LIST || lines->n == 0)
+        return wrong(p, lines, "'lines' must be a list of rules");
+    c->line = fm_rules_array(p, lines->n, sizeof *c->line);
+    if (!c->line)
+        return false;
+    bool ok = true;
+    for (size_t i = 0; i < lines->n; i++) {
+        bool read = parse_line(p, c, lines->item[i], &c->line[i]);
+        if (read && c->line[i].what != FM_LINE_SET && c->line[i].what != FM_LINE_SKIP)
+            read = wrong(p, lines->item[i], "lines between records can 'set' or 'skip'");
+        ok &= read;
+    }
+    c->lines = lines->n;
+    return ok;
+}
+
 static bool parse_csv(struct fm_rules_parser *p, struct fm_container *c,
                       const struct fm_yaml_node *root)
 {
@@ -434,13 +462,16 @@ static bool parse_csv(struct fm_rules_parser *p, struct fm_container *c,
                               *quote = fm_yaml_get(root, "quote"),
                               *comment = fm_yaml_get(root, "comment"),
                               *from = fm_yaml_get(root, "from"),
-                              *others = fm_yaml_get(root, "others");
+                              *others = fm_yaml_get(root, "others"),
+                              *lines = fm_yaml_get(root, "lines"),
+                              *missing_cells = fm_yaml_get(root, "missing");
     if (!columns || columns->type != FM_YAML_LIST)
         return columns ? wrong(p, columns, "'columns' must be a list") :
                          missing(p, "container 'csv' needs 'columns'");
     c->separator = ',';
     c->quote = '"';
     bool ok = parse_columns(p, c, columns);
+    c->columns = c->fields;
     ok &= !separator || parse_char(p, separator, "separator", &c->separator);
     ok &= !quote || parse_char(p, quote, "quote", &c->quote);
     ok &= !comment || (c->comment = fm_rules_text(p, comment, "comment"));
@@ -449,6 +480,8 @@ static bool parse_csv(struct fm_rules_parser *p, struct fm_container *c,
     c->from_right = k == 1;
     c->others = others != NULL;
     ok &= !others || parse_type(p, others, &c->others_type);
+    ok &= !lines || parse_beside(p, c, lines);
+    ok &= !missing_cells || parse_texts(p, missing_cells, "missing", &c->missing, &c->missings);
     return ok && k >= 0;
 }
 

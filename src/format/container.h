@@ -105,7 +105,7 @@ struct fm_container {
     size_t fields;
     struct fm_detect *detect;
     size_t detects;
-    /* text */
+    /* text; csv: lines that are no records, with FM_LINE_SET and FM_LINE_SKIP */
     struct fm_line_rule *line;
     size_t lines;
     bool blank_ends;               /* a blank line ends a record */
@@ -119,6 +119,9 @@ struct fm_container {
     char quote;                    /* 0: none */
     const char *comment;           /* lines that begin so are skipped; NULL: none */
     uint32_t header_line;          /* 1-based; 0: no header; UINT32_MAX: first that names columns */
+    size_t columns;                /* the first of the fields */
+    const char *const *missing;    /* cells that are no value */
+    size_t missings;
     bool from_right;
     bool others;                   /* columns without an entry become fields of type others_type */
     enum fm_type others_type;

@@ -294,6 +294,35 @@ START_TEST(csv_forms)
 }
 END_TEST
 
+/* Lines between tables set a field and are passed over; a name holds quotes; cells of no value. */
+START_TEST(csv_tables)
+{
+    format("container: csv\nheader: search\nfrom: right\nmissing: [N/A, '-']\n"
+           "columns: [{name: kernel, header: Kernel}, {name: a, type: u64},\n"
+           "  {name: b, header: [b, B], type: u64}, {name: gpu, type: u64}]\n"
+           "lines:\n  - match: '^=== Device #(?<gpu>\\d+)(?: on (?<host>\\S+))? ===$'\n"
+           "    do: set\n"
+           "  - {match: '^WARNING:', do: skip}\nclasses:\n"
+           "  - {match: record, each: [a, b], event: n, weight: $value,\n"
+           "     stack: {frames: [kernel]},\n"
+           "     labels: {gpu: gpu, host: host, column: $key}}\n");
+    import_text("=== Device #3 on bach ===\nKernel, a, b\n\"f\"\", x\",  N/A,  7\n"
+                "WARNING: lost, 1, 2\n=== Device #4 ===\nKernel, B, a\n  g,  2,  -\ng, 1\n");
+    ck_assert_uint_eq(fm_store_rows(store), 2);
+    ck_assert_str_eq(stack(0), "f\", x");
+    ck_assert_uint_eq(cell("weight", 0), 7);
+    ck_assert_uint_eq(cell("gpu", 0), 3);
+    ck_assert_str_eq(text("host", 0), "bach");
+    ck_assert_str_eq(text("column", 0), "b");
+    ck_assert_str_eq(stack(1), "g");
+    ck_assert_uint_eq(cell("weight", 1), 2);
+    ck_assert_uint_eq(cell("gpu", 1), 4);
+    ck_assert_str_eq(text("column", 1), "b");
+    ck_assert_uint_eq(finding(FM_DIAG_VALUE_RANGE), 0);
+    ck_assert_uint_eq(finding(FM_DIAG_BAD_LINE), 1);
+}
+END_TEST
+
 /* ------------------------------------------------------------------ json */
 
 static const char rows[] =
@@ -500,6 +529,7 @@ int main(void)
     tcase_add_test(t, text_ranges_many);
     tcase_add_test(t, csv_records);
     tcase_add_test(t, csv_forms);
+    tcase_add_test(t, csv_tables);
     tcase_add_test(t, json_records);
     tcase_add_test(t, json_cut_and_broken);
     tcase_add_test(t, jsonl_records);

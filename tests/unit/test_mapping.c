@@ -179,6 +179,8 @@ static const struct {
      "one character, or 'tab', should stand here"},
     {GENERIC("csv") "columns: [a]\nheader: {at: 0}\n", 7, 14,
      "'at' must be a number from 1 to 1000000"},
+    {GENERIC("csv") "columns: [a]\nlines: [{match: x, do: end}]\n", 7, 9,
+     "lines between records can 'set' or 'skip'"},
     {GENERIC("csv") "columns: [a]\nfrom: middle\n", 7, 7, "unknown from 'middle'"},
     {GENERIC("jsonl"), 1, 1, "'fields' is missing: the paths of an object that are fields"},
     {GENERIC("jsonl") "fields: {}\nrows: a\n", 7, 1, "unknown key 'rows'"},

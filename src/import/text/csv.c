@@ -1,17 +1,20 @@
 /*
  * csv.c - container `csv`: separated values, one record a line.
  *
+ *     line     === Device #1 ===                          a rule of `lines`: fields that stay
  *     header   Kernel, IP[Address], Active[Events]        cell -> column by its name
  *     record   "foo<4, bar>",  0x000001b8,  2
  *
  * A quoted cell may hold the separator, and the quote doubled; it ends at its line. With
- * `from: right` surplus separators belong to the first column.
+ * `from: right` surplus separators belong to the first column, whose quotes are not looked at.
  */
 #include "import/text/generic.h"
 
 #include "util/error.h"
+#include "util/pattern.h"
 
 #define MAX_CELLS 4096u
+#define MAX_GROUPS 64
 #define SKIP UINT32_MAX
 
 struct cell {
@@ -26,6 +29,7 @@ struct csv {
     uint32_t *column;                  /* cell -> field, or SKIP */
     size_t columns;
     bool header;                       /* columns are known */
+    uint64_t *set_value, *set_present; /* of lines that set fields, one of each a field */
 };
 
 static bool is_blank(char c)
@@ -51,7 +55,8 @@ static void cut_cells(struct csv *v, const char *s, size_t n)
         size_t from = i, start = i;
         while (start < n && s[start] == ' ' && v->c->separator != ' ')
             start++;
-        if (quote && start < n && s[start] == quote) {
+        bool quoted = quote && start < n && s[start] == quote;
+        if (quoted && !(v->c->from_right && v->cells == 0)) {
             for (i = start + 1; i < n && !(s[i] == quote && (i + 1 == n || s[i + 1] != quote)); i++)
                 i += s[i] == quote;
         }
@@ -167,6 +172,45 @@ static bool is_header(struct csv *v, const char *s)
 
 /* ------------------------------------------------------------------ records */
 
+static bool is_missing(const struct csv *v, const char *s, size_t n)
+{
+    for (size_t i = 0; i < v->c->missings; i++)
+        if (strlen(v->c->missing[i]) == n && memcmp(v->c->missing[i], s, n) == 0)
+            return true;
+    return false;
+}
+
+/* Fields of the lines above, for a record that begins. */
+static void take_set(struct csv *v)
+{
+    fm_generic_clear(v->g);
+    for (uint32_t i = 0; v->c->lines && i < v->c->fields; i++)
+        if (v->set_present[i])
+            fm_generic_lane(v->g, i, v->set_value[i]);
+}
+
+/* True when a rule says what the line is. */
+static bool is_beside(struct csv *v, const char *s, size_t n, uint64_t offset)
+{
+    struct fm_generic *g = v->g;
+    size_t at[2 * MAX_GROUPS];
+    for (size_t i = 0; i < v->c->lines; i++) {
+        const struct fm_line_rule *r = &v->c->line[i];
+        if (!fm_pattern_captures(r->match, s, n, 0, at, MAX_GROUPS))
+            continue;
+        fm_generic_clear(g);
+        for (size_t k = 0; r->what == FM_LINE_SET && k < r->captures; k++) {
+            uint32_t f = r->capture[k].field, group = r->capture[k].group;
+            if (group < MAX_GROUPS && at[2 * group] != SIZE_MAX)
+                fm_generic_text(g, f, s + at[2 * group], at[2 * group + 1] - at[2 * group], offset);
+            v->set_present[f] = g->present[f >> 6] >> (f & 63) & 1;
+            v->set_value[f] = g->value[f];
+        }
+        return true;
+    }
+    return false;
+}
+
 static void read_record(struct csv *v, const char *s, size_t n, uint64_t offset)
 {
     struct fm_generic *g = v->g;
@@ -183,13 +227,14 @@ static void read_record(struct csv *v, const char *s, size_t n, uint64_t offset)
         fm_builder_diag(g->builder, FM_DIAG_BAD_LINE, offset, 1);
         return;
     }
-    fm_generic_clear(g);
+    take_set(v);
     for (size_t i = 0; i < v->columns && first + i < cells; i++) {
         size_t len;
         if (v->column[i] == SKIP)
             continue;
         const char *text = cell_text(v, s, v->cell[first + i], &len);
-        fm_generic_text(g, v->column[i], text, len, offset);
+        if (!is_missing(v, text, len))
+            fm_generic_text(g, v->column[i], text, len, offset);
     }
     fm_assert(v->cell[0].to <= n);
     fm_generic_emit(g, NULL, offset);
@@ -203,6 +248,8 @@ static void take_line(void *user, const char *s, size_t n, uint64_t number, uint
     while (blank < n && is_blank(s[blank]))
         blank++;
     if (blank == n || (comment && n >= comment && memcmp(s, c->comment, comment) == 0))
+        return;
+    if (is_beside(v, s, n, offset))
         return;
     cut_cells(v, s, n);
     if (!v->header) {
@@ -228,12 +275,14 @@ enum fm_status fm_generic_csv(struct fm_generic *g, struct fm_error *err)
     struct csv v = {.g = g, .c = g->c};
     v.cell = fm_arena_alloc(&g->arena, MAX_CELLS * sizeof *v.cell);
     v.column = fm_arena_alloc(&g->arena, MAX_CELLS * sizeof *v.column);
-    if (!v.cell || !v.column)
+    v.set_value = fm_arena_alloc(&g->arena, (g->c->fields + 1) * sizeof *v.set_value);
+    v.set_present = fm_arena_alloc(&g->arena, (g->c->fields + 1) * sizeof *v.set_present);
+    if (!v.cell || !v.column || !v.set_value || !v.set_present)
         return fm_error_nomem(err);
     if (g->c->header_line == 0) {
         v.header = true;
-        v.columns = g->c->fields;
-        for (uint32_t i = 0; i < g->c->fields; i++)
+        v.columns = g->c->columns;
+        for (uint32_t i = 0; i < v.columns; i++)
             v.column[i] = i;
     }
     return fm_generic_each_line(g, take_line, &v, err);
