@@ -4,8 +4,9 @@
  *     node[0] = root; node[i] = {parent < i, frame}; children of a node in first-append order
  *
  * Nodes are interned by (parent, frame): a node knows its first child, the others are in the index.
- * Most nodes of deep stacks have one child, and cost no look at memory far away. Ids are append ids: rows keep them for ever, and
- * fm_tree_order() maps them to DFS pre-order when a store is sealed.
+ * Most nodes of deep stacks have one child, and cost no look at memory far away. Ids are append
+ * ids: rows keep them for ever, and fm_tree_order() maps them to DFS pre-order when a store is
+ * sealed.
  *
  * Chain cache: records {context, n, stack, words[n]} in segmented memory addressed by 32-bit word
  * numbers; found by hash, decided by comparing the words.

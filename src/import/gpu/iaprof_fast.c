@@ -4,8 +4,8 @@
  *     eustall 0x1b8 8 2 0 0 31 0 250 0 0 0 0       offset, instruction, ten counts
  *
  * Most counts are 0, and which ones are not cannot be guessed: a loop over the fields takes a wrong
- * turn at most of them. So a line is looked at as a whole, where the machine compares 16 or 32 bytes
- * at a time and the line and what follows it are there:
+ * turn at most of them. So a line is looked at as a whole, where the machine compares 16 or 32
+ * bytes at a time and the line and what follows it are there:
  *
  *     text    0x1b8|8|2|0|0|31|0|250|0|0|0|0.      | TAB, . LF
  *     tabs    .....1.1.1.1.1..1.1...1.1.1.1..
