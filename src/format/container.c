@@ -4,7 +4,8 @@
  *     container: text      lines fields class blank order unmatched detect
  *     container: csv       columns separator quote comment header from others lines missing
  *                        class detect
- *     container: json      rows fields class detect        jsonl: the same without rows
+ *     container: json      rows framing strings members fields class detect
+ *     container: jsonl     members fields class detect
  *     container: records   size head endian fields layouts class detect
  */
 #include "format/rules.h"
@@ -16,8 +17,9 @@ static const char *const text_keys[] = {"detect", "class", "fields", "lines", "b
 static const char *const csv_keys[] = {"detect", "class", "columns", "separator", "quote",
                                        "comment", "header", "from", "others", "lines",
                                        "missing"};
-static const char *const json_keys[] = {"detect", "class", "fields", "rows"};
-static const char *const jsonl_keys[] = {"detect", "class", "fields"};
+static const char *const json_keys[] = {"detect", "class", "fields", "members", "rows", "framing",
+                                        "strings"};
+static const char *const jsonl_keys[] = {"detect", "class", "fields", "members"};
 static const char *const record_keys[] = {"detect", "class", "fields", "size", "head", "endian",
                                           "layouts"};
 
@@ -142,18 +144,39 @@ static bool parse_sources(struct fm_rules_parser *p, const struct fm_yaml_node *
     return parse_texts(p, node, what, &f->source, &f->sources);
 }
 
+/* What is in a field of an object: the value at a path, a key, or a sum. */
+static bool parse_path(struct fm_rules_parser *p, const struct fm_yaml_node *node,
+                       struct fm_cfield *f)
+{
+    const struct fm_yaml_node *path = fm_yaml_get(node, "path"), *key = fm_yaml_get(node, "key"),
+                              *sum = fm_yaml_get(node, "sum");
+    if (!!path + !!key + !!sum > 1)
+        return wrong(p, node, "a field has one of 'path', 'key' and 'sum'");
+    if (sum)
+        return (f->sum = fm_rules_text(p, sum, "sum")) != NULL;
+    f->key = key != NULL;
+    if (key)
+        path = key;
+    if (path && (!parse_sources(p, path, "path", f) || f->sources != 1))
+        return f->sources > 1 ? wrong(p, path, "a path must be a text") : false;
+    if (key && (f->source[0][0] == '\0' || f->source[0][strlen(f->source[0]) - 1] != '*'))
+        return wrong(p, key, "the path of a 'key' ends with '*'");
+    return true;
+}
+
 /* {type, unit, scale, hex, trim} and what a container adds to it. */
 static bool parse_field(struct fm_rules_parser *p, enum fm_container_kind kind,
                         const struct fm_yaml_node *node, struct fm_cfield *f)
 {
     static const char *const keys[] = {"type", "unit", "scale", "hex", "trim", "name",
-                                       "header", "path", "at_bit", "bits", "signed"};
+                                       "header", "path", "key", "sum", "at_bit", "bits",
+                                       "signed"};
     /* A column has a name and headers, a JSON field a path, a binary one bits. */
     static const uint8_t from[] = {[FM_CONTAINER_TEXT] = 0, [FM_CONTAINER_CSV] = 5,
                                    [FM_CONTAINER_JSON] = 7, [FM_CONTAINER_JSONL] = 7,
-                                   [FM_CONTAINER_RECORDS] = 8};
+                                   [FM_CONTAINER_RECORDS] = 10};
     static const uint8_t more[] = {[FM_CONTAINER_TEXT] = 0, [FM_CONTAINER_CSV] = 2,
-                                   [FM_CONTAINER_JSON] = 1, [FM_CONTAINER_JSONL] = 1,
+                                   [FM_CONTAINER_JSON] = 3, [FM_CONTAINER_JSONL] = 3,
                                    [FM_CONTAINER_RECORDS] = 3};
     const char *known[8];
     size_t n = 5;
@@ -170,12 +193,11 @@ static bool parse_field(struct fm_rules_parser *p, enum fm_container_kind kind,
         (scale && !parse_factor(p, scale, f)) || !fm_rules_bool(p, node, "hex", &f->hex) ||
         !fm_rules_bool(p, node, "trim", &f->trim))
         return false;
-    const struct fm_yaml_node *header = fm_yaml_get(node, "header"),
-                              *path = fm_yaml_get(node, "path");
+    const struct fm_yaml_node *header = fm_yaml_get(node, "header");
     if (header && !parse_sources(p, header, "header", f))
         return false;
-    if (path && (!parse_sources(p, path, "path", f) || f->sources != 1))
-        return f->sources > 1 ? wrong(p, path, "'path' must be a text") : false;
+    if (kind == FM_CONTAINER_JSON || kind == FM_CONTAINER_JSONL)
+        return parse_path(p, node, f);
     if (kind != FM_CONTAINER_RECORDS)
         return true;
     f->at_bit = UINT32_MAX;
@@ -487,19 +509,47 @@ static bool parse_csv(struct fm_rules_parser *p, struct fm_container *c,
 
 /* ------------------------------------------------------------------ json */
 
-static bool parse_json(struct fm_rules_parser *p, struct fm_container *c,
-                       const struct fm_yaml_node *root)
+static bool parse_members(struct fm_rules_parser *p, struct fm_container *c,
+                          const struct fm_yaml_node *list)
 {
-    const struct fm_yaml_node *fields = fm_yaml_get(root, "fields"),
-                              *rows = fm_yaml_get(root, "rows");
-    c->rows = "";
-    if (rows && !(c->rows = fm_rules_text(p, rows, "rows")))
+    static const char *const keys[] = {"path", "class"};
+    if (list->type != FM_YAML_LIST)
+        return wrong(p, list, "'members' must be a list of {path: …, class: …}");
+    c->member = fm_rules_array(p, list->n, sizeof *c->member);
+    if (!c->member)
         return false;
-    if (!fields)
-        return missing(p, "'fields' is missing: the paths of an object that are fields");
+    for (size_t i = 0; i < list->n; i++) {
+        const struct fm_yaml_node *node = list->item[i];
+        if (node->type != FM_YAML_MAP)
+            return wrong(p, node, "a member is {path: …, class: …}");
+        const struct fm_yaml_node *path = fm_yaml_get(node, "path"),
+                                  *class = fm_yaml_get(node, "class");
+        if (!fm_yaml_known(p->log, node, keys, FM_COUNT(keys), "key of a member"))
+            return false;
+        if (!path || !class)
+            return wrong(p, node, "a member needs 'path' and 'class'");
+        struct fm_member *m = &c->member[c->members++];
+        m->path = fm_rules_text(p, path, "path");
+        m->class = fm_rules_text(p, class, "class");
+        if (!m->path || !m->class)
+            return false;
+    }
+    return true;
+}
+
+/* Fields without a path have their name for one; a sum is one of durations. */
+static bool finish_paths(struct fm_rules_parser *p, struct fm_container *c,
+                         const struct fm_yaml_node *fields)
+{
     for (size_t i = 0; i < c->fields; i++) {
         struct fm_cfield *f = &c->field[i];
-        if (!f->source) {
+        if (f->sum) {
+            uint32_t of = find_field(c, f->sum);
+            if (of == UINT32_MAX || c->field[of].type != FM_TYPE_DUR || c->field[of].sum ||
+                (f->type != FM_TYPE_TIME && f->type != FM_TYPE_DUR))
+                return wrong(p, fields, "'sum' names a field of type dur, and makes one of type "
+                                        "time or dur");
+        } else if (!f->source) {
             const char **own = fm_rules_array(p, 1, sizeof *own);
             if (!own)
                 return false;
@@ -509,6 +559,34 @@ static bool parse_json(struct fm_rules_parser *p, struct fm_container *c,
         }
     }
     return true;
+}
+
+static bool parse_json(struct fm_rules_parser *p, struct fm_container *c,
+                       const struct fm_yaml_node *root)
+{
+    static const char *const framings[] = {"document", "objects"};
+    static const char *const strings[] = {"escaped", "raw"};
+    const struct fm_yaml_node *fields = fm_yaml_get(root, "fields"),
+                              *rows = fm_yaml_get(root, "rows"),
+                              *framing = fm_yaml_get(root, "framing"),
+                              *how = fm_yaml_get(root, "strings"),
+                              *members = fm_yaml_get(root, "members");
+    c->rows = "";
+    if (rows && !(c->rows = fm_rules_text(p, rows, "rows")))
+        return false;
+    if (!fields)
+        return missing(p, "'fields' is missing: the paths of an object that are fields");
+    int k = framing ? fm_rules_word(p, framing, "framing", framings, FM_COUNT(framings)) : 0;
+    int raw = how ? fm_rules_word(p, how, "strings", strings, FM_COUNT(strings)) : 0;
+    if (k < 0 || raw < 0)
+        return false;
+    c->objects = k == 1;
+    c->raw = raw == 1;
+    if (c->objects && rows)
+        return wrong(p, rows, "'rows' is the path of an array: not with 'framing: objects'");
+    if (c->raw && !c->objects)
+        return wrong(p, how, "'strings: raw' needs 'framing: objects'");
+    return (!members || parse_members(p, c, members)) && finish_paths(p, c, fields);
 }
 
 /* ------------------------------------------------------------------ records */

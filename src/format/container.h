@@ -4,7 +4,8 @@
  *
  *   text      ordered line rules; a record is what stands between `start` and `end` or a blank line
  *   csv       separator, header, typed columns by name or place
- *   json      an array of objects somewhere in one document; jsonl: an object a line
+ *   json      an array of objects somewhere in one document, or objects that follow one another;
+ *             jsonl: an object a line
  *   records   binary records of one size, fields by bit
  *
  * All pointers live as long as the mapping.
@@ -24,6 +25,8 @@ struct fm_cfield {
     const char *name;
     const char *const *source;     /* csv: headers that name it; json: [0] is its path */
     size_t sources;
+    bool key;                      /* json: the value is what the path's last '*' stands for */
+    const char *sum;               /* json: the field whose values are added up; NULL: none */
     enum fm_type type;
     const char *unit;              /* as declared to the mapping, or NULL */
     int64_t scale;                 /* time, dur: ns per unit, decimals read exactly */
@@ -81,6 +84,11 @@ struct fm_range_fields {
     uint32_t name, lane, start, end, stack, self;
 };
 
+/* Members of objects that are records of their own. */
+struct fm_member {
+    const char *path, *class;
+};
+
 struct fm_layout {
     const char *name;              /* the class */
     struct fm_expr *when;          /* over the layout's fields, by REF's name; NULL: always */
@@ -127,6 +135,10 @@ struct fm_container {
     enum fm_type others_type;
     /* json */
     const char *rows;              /* path of the array; "" = the document itself */
+    bool objects;                  /* no document but objects, one behind the other */
+    bool raw;                      /* strings are not escaped */
+    struct fm_member *member;
+    size_t members;
     /* records */
     uint32_t size, head;           /* bytes of a record, of what stands before the first */
     bool big_endian;

@@ -35,6 +35,13 @@ static const char *const formats[] = {
     HEAD "container: json\nrows: a.rows\nclass: {field: ph}\n"
          "fields: {ph: {}, ts: {type: time, unit: us}, n: {path: args.n, type: i64}}\n"
          "classes: [{match: '*', event: $class, time: ts, labels: {n: n}}]\n",
+    HEAD "container: json\nframing: objects\nstrings: raw\n"
+         "members: [{path: 'e.*', class: e}, {path: 'g*', class: g}, {path: 'c.*.p.*', class: c}]\n"
+         "fields: {t: {type: time, sum: d}, d: {type: dur, unit: ms}, e: {key: 'e.*'},\n"
+         "  n: {path: 'e.*.n', type: u64}, g: {path: 'g*', type: u64}, who: {path: 'c.*.who'},\n"
+         "  c: {key: 'c.*.p.*'}}\n"
+         "classes: [{match: '*', event: $class, time: t, weight: 'coalesce(n, g, 1)',\n"
+         "  labels: {e: e, who: who, c: c}}]\n",
     HEAD "container: jsonl\nfields: {stack: {}, n: {type: u64}}\n"
          "classes: [{match: '*', event: e, stack: {split: stack}, weight: n, count: n}]\n",
     HEAD "container: records\nsize: 9\nhead: 1\nlayouts:\n"

@@ -397,6 +397,86 @@ START_TEST(jsonl_records)
 }
 END_TEST
 
+static const char members[] =
+    "container: json\nframing: objects\nfields:\n"
+    "  t: {type: time, sum: d}\n  d: {type: dur, unit: ms}\n  eng: {key: 'e.*'}\n"
+    "  busy: {path: 'e.*.busy', type: u64}\n  gt: {key: 'f-gt*'}\n"
+    "  f: {path: 'f-gt*', type: u64}\n"
+    "  who: {path: 'c.*.name'}\n  part: {key: 'c.*.p.*'}\n  n: {path: 'c.*.p.*.n', type: u64}\n"
+    "members:\n  - {path: 'e.*', class: eng}\n  - {path: 'f-gt*', class: freq}\n"
+    "  - {path: 'c.*.p.*', class: part}\n  - {path: 'c.*.p.*', class: again}\n"
+    "classes:\n  - {match: eng, event: eng, time: t, weight: 'coalesce(busy, 0)', "
+    "labels: {k: eng}}\n"
+    "  - {match: freq, event: freq, time: t, weight: f, labels: {k: gt}}\n"
+    "  - {match: part, event: part, time: t, weight: n, labels: {k: part, who: who}}\n";
+
+/* Keys are values; a member has what stands around it and nothing of the members before. */
+START_TEST(json_members)
+{
+    static const char *const between[] = {",\n", "", "]["};
+    for (size_t i = 0; i < 3; i++) {
+        char all[1024];
+        snprintf(all, sizeof all, "%s{\"d\":1.5,\"e\":{\"x\":{\"busy\":3},\"y\":{\"*\":9}},"
+                 "\"f\":7,\"f-gt1\":8,\"c\":{\"1\":{\"name\":\"a\\\"b\",\"p\":{\"q\":{\"n\":4},"
+                 "\"*\":{\"n\":5}}},\"2\":{\"p\":{\"r\":{\"n\":6}}}}}%s{\"d\":-1,\"e\":{}}%s"
+                 "{\"e\":{\"z\":{}}}", i == 0 ? "\xef\xbb\xbf[" : "", between[i], between[i]);
+        format(members);
+        import_text(all);
+        ck_assert_uint_eq(fm_store_rows(store), 7);
+        static const char *const key[] = {"x", "y", "1", "q", "*", "r", "z"};
+        static const uint64_t weight[] = {3, 0, 8, 4, 5, 6, 0};
+        for (size_t row = 0; row < 7; row++) {
+            ck_assert_str_eq(text("k", row), key[row]);
+            ck_assert_uint_eq(cell("weight", row), weight[row]);
+            ck_assert_uint_eq(cell("ts", row), row == 6 ? 1500000 : 0);
+        }
+        ck_assert_str_eq(text("who", 4), "a\"b");
+        ck_assert(empty("who", 5));
+        ck_assert_uint_eq(finding(FM_DIAG_VALUE_RANGE), 1);
+        ck_assert_uint_eq(finding(FM_DIAG_BAD_LINE), 0);
+        fm_store_free(store);
+        store = NULL;
+    }
+}
+END_TEST
+
+/* What the input ends in is not there at all, wherever it ends; what is broken neither. */
+START_TEST(json_objects_cut_and_broken)
+{
+    static const char whole[] = "[{\"e\":{\"a\":{\"busy\":1}}}\n,{\"e\":{\"b\":{\"busy\":\"2\"}}}";
+    struct fm_error err = {0};
+    format(members);
+    for (size_t n = 0; n < sizeof whole; n++) {
+        bool inside = (n > 1 && n < 23) || (n > 25 && n < sizeof whole - 1);
+        memset(&err, 0, sizeof err);
+        ck_assert_int_eq(import(whole, n, "t", &err), inside ? FM_TRUNCATED : FM_OK);
+        ck_assert_uint_eq(fm_store_rows(store), n < 23 ? 0 : n < sizeof whole - 1 ? 1 : 2);
+        if (inside)
+            ck_assert_uint_eq(err.offset, n < 23 ? 1 : 25);
+        fm_store_free(store);
+    }
+    import_text("x {\"e\":{\"a\":{\"busy\":1}},=} y y {\"e\":{\"b\":{}}}");
+    ck_assert_uint_eq(fm_store_rows(store), 1);
+    ck_assert_uint_eq(finding(FM_DIAG_RECORD_BODY), 1);
+    ck_assert_uint_eq(first_offset(FM_DIAG_RECORD_BODY), 2);
+    ck_assert_uint_eq(finding(FM_DIAG_BAD_LINE), 2);
+}
+END_TEST
+
+START_TEST(json_raw_strings)
+{
+    format("container: json\nframing: objects\nstrings: raw\nfields: {a: {}, b: {}}\nclasses:\n"
+           "  - {match: record, event: e, labels: {a: a, b: b}}\n");
+    import_text("{\n\"a\": \"x \"y\", \\n\\\" , \r\n\"b\": \"\"\"\n}\n"
+                "{\"a\": \"x\\ty\", \"b\": \"z\"}\n");
+    ck_assert_uint_eq(fm_store_rows(store), 2);
+    ck_assert_str_eq(text("a", 0), "x \"y\", \\n\\");
+    ck_assert_str_eq(text("b", 0), "\"");
+    ck_assert_str_eq(text("a", 1), "x\ty");
+    ck_assert_str_eq(text("b", 1), "z");
+}
+END_TEST
+
 /* ------------------------------------------------------------------ records */
 
 START_TEST(binary_records)
@@ -533,6 +613,9 @@ int main(void)
     tcase_add_test(t, json_records);
     tcase_add_test(t, json_cut_and_broken);
     tcase_add_test(t, jsonl_records);
+    tcase_add_test(t, json_members);
+    tcase_add_test(t, json_objects_cut_and_broken);
+    tcase_add_test(t, json_raw_strings);
     tcase_add_test(t, binary_records);
     tcase_add_test(t, probing);
     tcase_add_test(t, intel_eustall);

@@ -77,6 +77,18 @@ enum fm_status fm_generic_csv(struct fm_generic *g, struct fm_error *err);
 enum fm_status fm_generic_json(struct fm_generic *g, struct fm_error *err);
 enum fm_status fm_generic_jsonl(struct fm_generic *g, struct fm_error *err);
 enum fm_status fm_generic_records(struct fm_generic *g, struct fm_error *err);
+/* Objects that follow one another (objects.c). fm_objects_next() hands out text[n], JSON from '{'
+ * to '}' that stood at `offset`; *end: there are no more. FM_TRUNCATED: the input ends inside one. */
+struct fm_objects {
+    struct fm_generic *g;
+    bool raw;                          /* strings are not escaped */
+    uint64_t objects;                  /* counted by the caller */
+    char *text;
+    size_t n, cap;
+    uint64_t offset;
+};
+enum fm_status fm_objects_next(struct fm_objects *o, bool *end, struct fm_error *err);
+void fm_objects_release(struct fm_objects *o);
 /* Ranges that lines begin and end (range.c), in the arena of g. Both take the record that is being
  * read; `class` lives as long as the mapping. */
 struct fm_ranges *fm_ranges_new(struct fm_generic *g);
