@@ -360,6 +360,56 @@ START_TEST(hostile_formats)
 }
 END_TEST
 
+/* What the library prints is cut off, however its words are spaced: it would nest by recursion. */
+START_TEST(nested_print)
+{
+    static const char *const words[] = {"print fmt:", "print  fmt:", "print\tfmt :",
+                                        "print\v\ffmt:"};
+    enum { DEPTH = 60000 };
+    struct run run = {.ctx = fm_ctx_new()};
+    struct fm_arena arena;
+    fm_arena_init(&arena, &run.ctx->mem);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const struct fm_perf_trace *trace;
+        struct make m = {0};
+        make_bytes(&m, format_waking, (size_t)(strstr(format_waking, "print") - format_waking));
+        make_bytes(&m, words[i], strlen(words[i]));
+        make_bytes(&m, " \"%d\", ", 7);
+        for (size_t k = 0; k < DEPTH; k++)
+            make_bytes(&m, "(", 1);
+        ck_assert(fm_perf_trace_parse(&arena, "sched", (const char *)m.p, m.n, 8, false,
+                                      &trace));
+        ck_assert_ptr_nonnull(fm_perf_trace_find(trace, "pid"));
+        make_free(&m);
+    }
+    fm_arena_release(&arena);
+    fm_ctx_free(run.ctx);
+}
+END_TEST
+
+/* A record behind its time: nothing lasts less than nothing. */
+START_TEST(late_records)
+{
+    static const char *const row[] = {
+        "wakeups 11 at 180 for 0 weight 1 S waker 1",
+        "offcpu 11 at 110 for 40 weight 40 S waker 1",
+    };
+    struct make m = {0};
+    struct run run;
+    put_tracing(&m);
+    all_threads(&m);
+    put_switch(&m, 110, 11, 1, 0);
+    put_waking(&m, 180, 12, 11);
+    make_end(&m, make_begin(&m, 68, 0));
+    put_switch(&m, 200, 0, 0, 13);
+    make_end(&m, make_begin(&m, 68, 0));
+    put_switch(&m, 150, 0, 0, 11);
+    run_records(&run, &m);
+    expect_derived(&run, row, 2);
+    run_free(&run);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("perf sched");
@@ -372,6 +422,8 @@ int main(void)
     tcase_add_test(tc, payload);
     tcase_add_test(tc, short_payload);
     tcase_add_test(tc, hostile_formats);
+    tcase_add_test(tc, nested_print);
+    tcase_add_test(tc, late_records);
     suite_add_tcase(suite, tc);
     srunner_run_all(runner, CK_NORMAL);
     failed = srunner_ntests_failed(runner);

@@ -173,7 +173,9 @@ static bool come_back(struct fm_perf *perf, struct fm_perf_off *off, uint64_t no
         return false;
     if (off->preempted)
         return add(perf, RUNQ, off, off->since, now, bounded, UINT64_MAX);
-    return !off->woken || add(perf, RUNQ, off, off->wake_time, now, bounded, waker);
+    if (!off->woken || now < off->wake_time) /* woken after its return: late records */
+        return true;
+    return add(perf, RUNQ, off, off->wake_time, now, bounded, waker);
 }
 
 static bool go_off(struct fm_perf *perf, int32_t tid, const struct fm_perf_moment *m, fm_str state,
@@ -257,7 +259,7 @@ static bool on_wake(struct fm_perf *perf, const struct fm_perf_sched_event *even
         return true;
     }
     struct fm_perf_off *off = pid != 0 ? find(perf, (int32_t)pid) : NULL;
-    if (off == NULL || !off->off || off->preempted) {
+    if (off == NULL || !off->off || off->preempted || m->time < off->since) {
         perf->sched.wake_alone++;
         return true;
     }

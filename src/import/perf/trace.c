@@ -132,11 +132,24 @@ static bool take_flags(struct fm_arena *arena, const char *s, size_t n,
     return true;
 }
 
+/* The words print and fmt with any space between them, as the library reads them; or NULL. */
+static const char *find_print(const char *text, size_t n)
+{
+    static const char space[] = " \t\n\v\f\r";
+    const char *end = text + n;
+    for (const char *s = text; (s = memmem(s, (size_t)(end - s), "print", 5)) != NULL; s++) {
+        size_t after = (size_t)(s - text) + 5, at = skip(text, n, after, space);
+        if (at > after && n - at >= 3 && memcmp(text + at, "fmt", 3) == 0)
+            return s;
+    }
+    return NULL;
+}
+
 bool fm_perf_trace_parse(struct fm_arena *arena, const char *system, const char *text, size_t n,
                          unsigned long_size, bool big, const struct fm_perf_trace **result)
 {
     static const char no_print[] = "print fmt: \"\"\n";
-    const char *print = memmem(text, n, "print fmt:", 10);
+    const char *print = find_print(text, n);
     size_t head = print != NULL ? (size_t)(print - text) : n;
     struct fm_perf_trace *trace = fm_arena_alloc(arena, sizeof *trace);
     *result = NULL;
