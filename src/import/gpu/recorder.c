@@ -45,6 +45,9 @@ static void copy_text(struct fm_cursor *c, size_t max, char *to)
     to[n] = '\0';
 }
 
+/* The shorter of both layouts: frequency, device, two or four numbers, format, names. */
+#define DEVICE_BYTES 324u
+
 static void read_device(struct fm_recorder *r, struct fm_cursor *c)
 {
     bool engine = fm_cursor_left(c) >= 336;
@@ -55,6 +58,10 @@ static void read_device(struct fm_recorder *r, struct fm_cursor *c)
     copy_text(c, 256, r->set);
     copy_text(c, 40, r->uuid);
     r->has_device = fm_cursor_ok(c);
+    if (!r->has_device) {
+        r->set[0] = r->uuid[0] = '\0';
+        r->clock.frequency = 0;
+    }
 }
 
 static void read_topology(struct fm_recorder *r, struct fm_cursor *c)
@@ -64,8 +71,10 @@ static void read_topology(struct fm_recorder *r, struct fm_cursor *c)
         head[i] = fm_cursor_u16(c);
     at = head[6];
     n = fm_mul_sat_u64(head[1], head[2]) * head[7]; /* 48 bits at most */
-    if (!fm_cursor_ok(c) || at + n > fm_cursor_left(c))
+    if (!fm_cursor_ok(c) || at + n > fm_cursor_left(c)) {
+        fm_cursor_skip(c, SIZE_MAX); /* cut */
         return;
+    }
     fm_cursor_skip(c, at);
     r->eus = 0;
     for (uint64_t i = 0; i < n; i++)
@@ -175,6 +184,8 @@ static void take(struct fm_recorder *r, enum fm_recorder_record type, struct fm_
     case FM_RECORDER_BUFFER:
         fm_builder_diag(r->builder, FM_DIAG_OA_BUFFER_LOST, offset, 1);
         break;
+    case FM_RECORDER_DEVICE: fm_cursor_skip(c, DEVICE_BYTES); break;
+    case FM_RECORDER_TOPOLOGY: read_topology(r, c); break;
     case FM_RECORDER_CORRELATION:
         (void)fm_cursor_u64(c);
         gpu = fm_cursor_u64(c);

@@ -50,6 +50,25 @@ uint64_t fm_oa_extend(uint64_t low, unsigned bits, uint64_t near)
     return near + up;
 }
 
+/* The first of the two pairs on whose line gpu lies. */
+static size_t pair_of(const struct fm_oa_clock *clock, uint64_t gpu)
+{
+    const struct fm_oa_pair *p = clock->pair;
+    size_t i = clock->last, from = 0, to = clock->pairs - 1;
+    /* reports come nearly in order: mostly it is the one before, or the next */
+    for (unsigned tries = 0; tries < 2 && i + 1 < clock->pairs; tries++, i++)
+        if ((i == 0 || gpu >= p[i].gpu) && (i + 2 == clock->pairs || gpu < p[i + 1].gpu))
+            return i;
+    while (to - from > 1) {
+        size_t middle = from + (to - from) / 2;
+        if (gpu >= p[middle].gpu)
+            from = middle;
+        else
+            to = middle;
+    }
+    return from;
+}
+
 bool fm_oa_clock_time(struct fm_oa_clock *clock, uint64_t gpu, int64_t *time)
 {
     const struct fm_oa_pair *p = clock->pair;
@@ -62,13 +81,7 @@ bool fm_oa_clock_time(struct fm_oa_clock *clock, uint64_t gpu, int64_t *time)
         divisor = clock->frequency;
         i = 0;
     } else {
-        /* reports come nearly in order: the pair is near the one before */
-        i = i + 1 < clock->pairs ? i : 0;
-        while (i > 0 && gpu < p[i].gpu)
-            i--;
-        while (i + 2 < clock->pairs && gpu >= p[i + 1].gpu)
-            i++;
-        clock->last = i;
+        i = clock->last = pair_of(clock, gpu);
         /* of three factors of 64 bits a third would not fit: these are below 2^63 each */
         if (p[i + 1].cpu > INT64_MAX || p[i].cpu > INT64_MAX || p[i + 1].gpu > INT64_MAX ||
             gpu > INT64_MAX)
