@@ -19,8 +19,9 @@
  * nanosecond, or with more than MANY rows a microsecond (rounded down). Rows without a time are in
  * the tree and not here: the meta block tells how many, and their weight.
  *
- * The node of a row is found by its labels, from the root of the merged tree down, once for each
- * stack and tuple of pseudo frames; brothers stand in byte order, so each step is a binary search.
+ * The node of a row is found by its labels, down the merged tree from the root or from a caller
+ * that was found before, once for each stack and tuple of pseudo frames; brothers stand in byte
+ * order, so each step is a binary search.
  */
 #include "export/html/html.h"
 #include "export/timeline.h"
@@ -29,6 +30,7 @@
 
 #define MANY 2000000u
 #define MOST 10000000u       /* rows that are written without being asked for */
+#define STRIDE 32u           /* frames from one that is kept to the next */
 #define EXTRAS 3u            /* of the timeline: dur, count, cpu */
 enum { X_DUR, X_COUNT, X_CPU };
 enum { W_NODE = 1, W_WEIGHT = 2, W_COUNT = 4, W_DUR = 8, W_CPU = 16 };
@@ -43,6 +45,7 @@ struct finder {
     uint32_t *first;         /* by merged node: where its children begin in `child` */
     uint32_t *child;
     struct fm_map seen;      /* texts << 32 | node of the stack tree -> merged node */
+    struct fm_map below;     /* the same key -> merged node + 1 before appended frames */
     uint32_t *path;
     size_t path_cap;
 };
@@ -109,16 +112,37 @@ static uint32_t go_texts(const struct finder *f, uint32_t at, const fm_str *text
     return at;
 }
 
-static uint32_t go_stack(struct finder *f, uint32_t at, uint32_t node)
+/* Down the stack of a row. Each STRIDE-th frame is kept, so that stacks which grow out of each
+ * other, as those of nested spans do, are not walked from the root each time: that would be the
+ * square of their depth. FM_NONE: no memory. */
+static uint32_t go_stack(struct finder *f, const struct fm_timeline_row *row)
 {
+    const struct fm_timeline *line = f->line;
+    uint64_t texts = (uint64_t)row->texts << 32, *slot = NULL;
+    uint32_t node = row->node, at;
     size_t n = 0;
-    for (; node != 0; node = f->tree[node].parent) {
+    while (node != 0) {
+        slot = f->tree[node].depth % STRIDE == 0 ? fm_map_find(&f->below, texts | node) : NULL;
+        if (slot != NULL)
+            break;
         if (!fm_grow(f->h->mem, (void **)&f->path, &f->path_cap, n + 1, sizeof *f->path))
             return FM_NONE;
         f->path[n++] = node;
+        node = f->tree[node].parent;
     }
-    while (n > 0 && at != FM_NONE)
-        at = find_child(f, at, f->label[f->tree[f->path[--n]].frame]);
+    at = slot != NULL ? (uint32_t)*slot - 1
+                      : go_texts(f, 0, line->text + (size_t)row->texts * line->texts, 0,
+                                 line->prepends);
+    while (n > 0 && at != FM_NONE) {
+        node = f->path[--n];
+        at = find_child(f, at, f->label[f->tree[node].frame]);
+        if (at == FM_NONE || f->tree[node].depth % STRIDE != 0)
+            continue;
+        slot = fm_map_put(&f->below, texts | node, NULL);
+        if (slot == NULL)
+            return FM_NONE;
+        *slot = (uint64_t)at + 1;
+    }
     return at;
 }
 
@@ -131,12 +155,10 @@ static bool find_node(struct finder *f, const struct fm_timeline_row *row, uint3
     if (slot == NULL)
         return false;
     if (fresh) {
-        const fm_str *text = line->text + (size_t)row->texts * line->texts;
-        uint32_t at = go_texts(f, 0, text, 0, line->prepends);
+        uint32_t at = go_stack(f, row);
         if (at != FM_NONE)
-            at = go_stack(f, at, row->node);
-        if (at != FM_NONE)
-            at = go_texts(f, at, text, line->prepends, line->texts);
+            at = go_texts(f, at, line->text + (size_t)row->texts * line->texts, line->prepends,
+                          line->texts);
         if (at == FM_NONE)
             return false;    /* every row is in the tree: only memory can have failed */
         *slot = at;
@@ -307,6 +329,7 @@ static enum fm_status put_rows(struct fm_html *h, const struct fm_timeline *line
     size_t nodes, n = h->tree->nodes;
     enum fm_status status;
     fm_map_init(&f.seen, h->mem);
+    fm_map_init(&f.below, h->mem);
     f.tree = fm_selection_tree(sel, &nodes);
     names.annotate = true;     /* as the tree was made: frames of different kinds stay apart */
     status = fm_selection_labels(sel, &names, &f.label, &f.frames, err);
@@ -318,6 +341,7 @@ static enum fm_status put_rows(struct fm_html *h, const struct fm_timeline *line
     fm_mem_free(h->mem, f.child, (n + 1) * sizeof *f.child);
     fm_mem_free(h->mem, f.path, f.path_cap * sizeof *f.path);
     fm_map_release(&f.seen);
+    fm_map_release(&f.below);
     return status;
 }
 
