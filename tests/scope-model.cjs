@@ -180,6 +180,10 @@ function sums() {
     same("rows without a pattern at 99 Hz", [FM.scopeRows(99, 1e9), FM.scopeRows(49, 1e9),
         FM.scopeRows(1000, 1e9), FM.scopeRows(0, 1e9)], [50, 49, 50, 50].map((v, i) =>
         [33, 49, 50, 50][i]));
+    same("columns of a minute, a year and five centuries", [6e10, 3.15e16, 1.8e19].map(FM.scopeColumn),
+        [1e9, 8.64e13, 8.64e16]);
+    same("cells are bounded", [FM.scopeFit(60, 1e9, 9e11, 3), FM.scopeFit(1000, 1e9, 19999e9, 64),
+        FM.scopeFit(1000, 1e9, 19999e9, 1)], [60, 3, 200]);
     same("times as people write them", ["1.5", "250ms", " 2min", "3us", "x", "-1s"].map(FM.scopeTime)
         .map(String), ["1500000000", "250000000", "120000000000", "3000", "NaN", "-1000000000"]);
 }

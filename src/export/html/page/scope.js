@@ -28,7 +28,8 @@
     };
     const rows = () => {
         const asked = Math.round(Number(get("sub")));
-        return asked >= 1 && asked <= 1000 ? asked : FM.scopeRows(rate, column());
+        return FM.scopeFit(asked >= 1 && asked <= 1000 ? asked : FM.scopeRows(rate, column()),
+            column(), span(), lanes.names.length);
     };
     const only = () => {
         const k = get("lane") === null ? NaN : Number(get("lane"));

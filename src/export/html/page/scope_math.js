@@ -8,7 +8,8 @@
  *   FM.scopeRate(scope)           samples a second, as the median distance of a track's rows has it
  *   FM.scopeRows(rate, column)    rows for which a cell holds a whole number of samples
  *   FM.scopeColumn(span)          a column length that suits a span of time: a second, or what comes
- *                                 next to it with 12 to 900 columns
+ *                                 next to it with 12 to 900 columns, a thousand days at most
+ *   FM.scopeFit(rows, ...)        rows that a map of so many columns and lanes has room for
  *
  * Times are ns after the first row. A heat map has a column for every `column` ns of the absolute
  * clock (whole seconds begin a column of 1 s), and `rows` cells a column: cell 0 is the earliest, and
@@ -250,11 +251,17 @@ FM.scopeRows = function (rate, column) {
 };
 
 FM.scopeColumn = function (span) {
-    const nice = [1e6, 1e7, 1e8, 1e9, 1e10, 6e10, 6e11, 3.6e12, 8.64e13];
+    const nice = [1e6, 1e7, 1e8, 1e9, 1e10, 6e10, 6e11, 3.6e12, 8.64e13, 8.64e14, 8.64e15, 8.64e16];
     let k = 3;
     while (k > 0 && span / nice[k] < 12) k--;
     while (k < nice.length - 1 && span / nice[k] > 900) k++;
     return nice[k];
+};
+
+/* As many of the rows as a page has memory for: a map has at most four million cells, whatever the
+ * address asks for. */
+FM.scopeFit = function (rows, column, span, lanes) {
+    return Math.max(1, Math.min(rows, Math.floor(4e6 / (Math.ceil(span / column) + 1) / lanes)));
 };
 
 /* "1.5", "1.5s", "250ms", "2min", "3us" -> ns; NaN */
