@@ -157,6 +157,29 @@ enum fm_status fm_flame_scale(struct fm_flame *p, struct fm_error *err)
     return FM_OK;
 }
 
+/* A setting of flame charts or differentials does nothing in another picture: that is told. The
+ * ones that flamegraph.pl has, too, are left alone as there. */
+static enum fm_status check_meaning(const struct fm_flame *p, struct fm_error *err)
+{
+    static const struct {
+        const char *key;
+        enum fm_flame_kind kind;
+    } only[] = {
+        {"lanes", FM_FLAME_CHART}, {"gap", FM_FLAME_CHART},     {"delta", FM_FLAME_DIFF},
+        {"widths", FM_FLAME_DIFF}, {"elided", FM_FLAME_DIFF},
+    };
+    for (size_t i = 0; i < FM_COUNT(only); i++) {
+        bool chart = only[i].kind == FM_FLAME_CHART;
+        if (fm_export_setting(p->export, only[i].key) == NULL ||
+            (!p->compat && p->kind == only[i].kind))
+            continue;
+        return fm_error_set(err, FM_CONFIG, "setting %s: only for %s%s", only[i].key,
+                            chart ? "flame charts (flamechart=yes)" : "differentials",
+                            p->compat ? ", and not with compat" : "");
+    }
+    return FM_OK;
+}
+
 static enum fm_status choose(struct fm_flame *p, struct fm_arena *arena, bool *chart,
                              struct fm_error *err)
 {
@@ -209,7 +232,7 @@ static enum fm_status choose(struct fm_flame *p, struct fm_arena *arena, bool *c
     p->kind = *chart && !p->compat           ? FM_FLAME_CHART
               : p->export->tree->base != NULL ? FM_FLAME_DIFF
                                               : FM_FLAME_TREE;
-    return FM_OK;
+    return check_meaning(p, err);
 }
 
 /* ----------------------------------------------------------------- layout */
