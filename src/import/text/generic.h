@@ -78,7 +78,8 @@ enum fm_status fm_generic_json(struct fm_generic *g, struct fm_error *err);
 enum fm_status fm_generic_jsonl(struct fm_generic *g, struct fm_error *err);
 enum fm_status fm_generic_records(struct fm_generic *g, struct fm_error *err);
 /* Objects that follow one another (objects.c). fm_objects_next() hands out text[n], JSON from '{'
- * to '}' that stood at `offset`; *end: there are no more. FM_TRUNCATED: the input ends inside one. */
+ * to '}' that stood at `offset`; *end: there are no more. FM_TRUNCATED: the input ends inside
+ * one. */
 struct fm_objects {
     struct fm_generic *g;
     bool raw;                          /* strings are not escaped */
