@@ -46,6 +46,7 @@ struct finder {
     uint32_t *child;
     struct fm_map seen;      /* texts << 32 | node of the stack tree -> merged node */
     struct fm_map below;     /* the same key -> merged node + 1 before appended frames */
+    uint32_t *next;          /* by row: the next one of its track, or FM_NONE */
     uint32_t *path;
     size_t path_cap;
 };
@@ -215,7 +216,7 @@ static struct fm_html_track *new_track(struct fm_html *h, const struct fm_timeli
 }
 
 /* Rows of a thread lie together, in time order; of several events they are mixed. */
-static bool put_track(struct finder *f, size_t from, size_t to)
+static bool put_track(struct finder *f, size_t from)
 {
     struct fm_html *h = f->h;
     const struct fm_timeline_row *head = fm_timeline_at(f->line, from);
@@ -226,13 +227,12 @@ static bool put_track(struct finder *f, size_t from, size_t to)
     if (track == NULL)
         return false;
     fm_out_char(h->out, '\n');
-    for (i = from; i < to; i++) {
+    for (i = from; i != FM_NONE; i = f->next[i]) {
         const struct fm_timeline_row *row = fm_timeline_at(f->line, i);
         uint64_t at, dur = extra(row, X_DUR, 0);
         uint32_t node;
         struct state is;
-        if (row->ts == INT64_MIN || !same_track(head, row))
-            continue;
+        fm_assert(same_track(head, row));
         if (!find_node(f, row, &node))
             return false;
         at = ((uint64_t)row->ts - (uint64_t)h->scope.start) / h->scope.tick;
@@ -249,18 +249,26 @@ static bool put_track(struct finder *f, size_t from, size_t to)
     return true;
 }
 
-/* The events of one thread's rows, one track each. `done` is the caller's: by event, the number of
- * the last thread that had it. */
-static bool put_thread(struct finder *f, size_t from, size_t to, uint32_t source, uint64_t *done,
-                       uint64_t mark)
+/* The events of one thread's rows, one track each: rows of one event are linked, so that many
+ * events do not each look at all rows. `last` is the caller's: by event, its last row + 1. */
+static bool put_thread(struct finder *f, size_t from, size_t to, uint32_t source, size_t *last)
 {
     size_t i;
     for (i = from; i < to; i++) {
         const struct fm_timeline_row *row = fm_timeline_at(f->line, i);
-        if (row->source != source || row->ts == INT64_MIN || done[row->event] == mark)
+        if (row->source != source || row->ts == INT64_MIN)
             continue;
-        done[row->event] = mark;
-        if (!put_track(f, i, to))
+        f->next[i] = FM_NONE;
+        if (last[row->event] > from)
+            f->next[last[row->event] - 1] = (uint32_t)i;
+        last[row->event] = i + 1;
+    }
+    for (i = from; i < to; i++) {
+        const struct fm_timeline_row *row = fm_timeline_at(f->line, i);
+        if (row->source != source || row->ts == INT64_MIN || last[row->event] == 0)
+            continue;
+        last[row->event] = 0;
+        if (!put_track(f, i))
             return false;
     }
     return true;
@@ -270,18 +278,21 @@ static bool put_all(struct finder *f)
 {
     const struct fm_timeline *line = f->line;
     size_t events = fm_store_events(f->store), sources = fm_store_sources(f->store), from, to, s;
-    uint64_t *done = fm_mem_zalloc(f->h->mem, events * sizeof *done), mark = 0;
-    bool ok = done != NULL;
+    size_t *last = fm_mem_zalloc(f->h->mem, events * sizeof *last);
+    bool ok;
+    f->next = fm_mem_alloc(f->h->mem, line->rows * sizeof *f->next);
+    ok = last != NULL && f->next != NULL;
     for (from = 0; ok && from < line->rows; from = to) {
         fm_thread thread = fm_timeline_at(line, from)->thread;
         for (to = from + 1; to < line->rows && fm_timeline_at(line, to)->thread == thread; to++)
             ;
         if (thread != FM_NONE)
-            ok = put_thread(f, from, to, fm_timeline_at(line, from)->source, done, ++mark);
+            ok = put_thread(f, from, to, fm_timeline_at(line, from)->source, last);
         for (s = 0; ok && thread == FM_NONE && s < sources; s++)
-            ok = put_thread(f, from, to, (uint32_t)s, done, ++mark);
+            ok = put_thread(f, from, to, (uint32_t)s, last);
     }
-    fm_mem_free(f->h->mem, done, events * sizeof *done);
+    fm_mem_free(f->h->mem, f->next, line->rows * sizeof *f->next);
+    fm_mem_free(f->h->mem, last, events * sizeof *last);
     return ok;
 }
 
