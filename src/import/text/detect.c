@@ -70,7 +70,8 @@ static bool records_hold(const struct fm_container *c, const struct fm_detect *d
     if (n < c->head)
         return false;
     size_t have = (n - c->head) / c->size;
-    if (have == 0 || (whole && (n - c->head) % c->size != 0))
+    /* one that is cut at its end must show more of itself */
+    if (have == 0 || (whole && (n - c->head) % c->size != 0 && have < 2))
         return false;
     for (size_t i = 0; i < have && i < d->records; i++)
         if (!fm_record_layout(c, data + c->head + i * c->size))
