@@ -163,6 +163,39 @@ enum fm_status fm_input_open_memory(struct fm_ctx *ctx, const void *data, size_t
     return status;
 }
 
+enum fm_status fm_input_open_part(struct fm_input *whole, uint64_t offset, uint64_t size,
+                                  const char *name, struct fm_input **input,
+                                  struct fm_error *err)
+{
+    *input = NULL;
+    if (!fm_input_is_seekable(whole))
+        return fm_error_at(err, FM_UNSUPPORTED, whole->name, offset, "cannot be read by offset");
+    offset = FM_MIN(offset, whole->size);
+    size = FM_MIN(size, whole->size - offset);
+    if (whole->kind == FM_INPUT_MEMORY)
+        return fm_input_open_memory(whole->ctx, whole->data + offset, (size_t)size, name, input,
+                                    err);
+    enum fm_status status = input_new(whole->ctx, name, input, err);
+    if (status != FM_OK)
+        return status;
+    struct fm_input *in = *input;
+    struct fm_stage *stage = fm_stage_part(&whole->ctx->mem, whole->fd, whole->base + offset, size,
+                                           in->name);
+    in->kind = FM_INPUT_STREAM;
+    in->raw_size = size;
+    if (stage == NULL) {
+        status = fm_error_nomem(err);
+    } else {
+        fm_window_init(&in->front, &whole->ctx->mem, stage);
+        status = stack_layers(in, err);
+    }
+    if (status != FM_OK) {
+        fm_input_free(in);
+        *input = NULL;
+    }
+    return status;
+}
+
 enum fm_status fm_input_open_beside(struct fm_input *input, const char *name,
                                     struct fm_input **member, struct fm_error *err)
 {

@@ -36,6 +36,11 @@ enum fm_status fm_input_open_memory(struct fm_ctx *ctx, const void *data, size_t
 /* A file inside a directory input (or beside a file input), e.g. "data.0". */
 enum fm_status fm_input_open_beside(struct fm_input *input, const char *name,
                                     struct fm_input **member, struct fm_error *err);
+/* `size` bytes of a seekable input from `offset` on, as an input of their own, decompressed by
+ * content as every input is; what reaches beyond the end is cut. `whole` must stay open as long. */
+enum fm_status fm_input_open_part(struct fm_input *whole, uint64_t offset, uint64_t size,
+                                  const char *name, struct fm_input **input,
+                                  struct fm_error *err);
 void fm_input_free(struct fm_input *input);
 
 bool fm_input_is_dir(const struct fm_input *input);

@@ -22,6 +22,7 @@ struct fd_stage {
     int fd;
     uint64_t base;  /* file offset of our offset 0 */
     uint64_t at;    /* next byte, relative to base */
+    uint64_t end;   /* of a part: where it stops, relative to base */
 };
 
 static bool file_offset(uint64_t base, uint64_t at, off_t *out)
@@ -40,10 +41,11 @@ static enum fm_status file_read(struct fm_stage *stage, unsigned char *buf, size
     off_t offset;
     ssize_t r;
     *got = 0;
-    if (!file_offset(s->base, s->at, &offset))
+    if (s->at >= s->end || !file_offset(s->base, s->at, &offset))
         return FM_OK;
+    cap = (size_t)FM_MIN(s->end - s->at, (uint64_t)FM_MIN(cap, READ_MAX));
     do {
-        r = pread(s->fd, buf, FM_MIN(cap, READ_MAX), offset);
+        r = pread(s->fd, buf, cap, offset);
     } while (r < 0 && errno == EINTR);
     if (r < 0)
         return fm_error_sys(err, errno, s->name, "cannot read");
@@ -57,11 +59,11 @@ static uint64_t file_left(struct fm_stage *stage)
     struct fd_stage *s = (struct fd_stage *)stage;
     struct stat st;
     uint64_t at;
-    if (!fm_add_u64(s->base, s->at, &at))
+    if (s->at >= s->end || !fm_add_u64(s->base, s->at, &at))
         return 0;
     if (fstat(s->fd, &st) != 0 || st.st_size < 0 || (uint64_t)st.st_size <= at)
         return 0;
-    return (uint64_t)st.st_size - at;
+    return FM_MIN((uint64_t)st.st_size - at, s->end - s->at);
 }
 
 static void file_seek(struct fm_stage *stage, uint64_t offset)
@@ -128,10 +130,20 @@ struct fm_stage *fm_stage_file(struct fm_mem *mem, int fd, uint64_t base, const 
     if (s == NULL)
         return NULL;
     s->base = base;
+    s->end = UINT64_MAX;
     s->stage.read = file_read;
     s->stage.left = file_left;
     s->stage.seek = file_seek;
     return &s->stage;
+}
+
+struct fm_stage *fm_stage_part(struct fm_mem *mem, int fd, uint64_t base, uint64_t size,
+                               const char *name)
+{
+    struct fm_stage *stage = fm_stage_file(mem, fd, base, name);
+    if (stage != NULL)
+        ((struct fd_stage *)stage)->end = size;
+    return stage;
 }
 
 struct fm_stage *fm_stage_stream(struct fm_mem *mem, int fd, const char *name)

@@ -86,6 +86,9 @@ uint64_t fm_window_raw(const struct fm_window *window);
 /* A regular file from `base` on, by pread: offsets are relative to base. The descriptor is
  * borrowed, many stages may share it. */
 struct fm_stage *fm_stage_file(struct fm_mem *mem, int fd, uint64_t base, const char *name);
+/* The same, ending after `size` bytes. */
+struct fm_stage *fm_stage_part(struct fm_mem *mem, int fd, uint64_t base, uint64_t size,
+                               const char *name);
 /* Anything that read(2) takes: borrowed as well. */
 struct fm_stage *fm_stage_stream(struct fm_mem *mem, int fd, const char *name);
 

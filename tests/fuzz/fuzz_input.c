@@ -1,8 +1,8 @@
 /*
- * fuzz_input.c - any bytes as an input: read front to back, in lines, spooled with seeks, and
- * inflated in pieces. Only crashes, endless loops and broken promises about sizes count.
+ * fuzz_input.c - any bytes as an input: read front to back, in lines, spooled with seeks, inflated
+ * in pieces, as a tar archive. Only crashes, endless loops and broken promises about sizes count.
  */
-#include "input/input.h"
+#include "input/tar.h"
 #include "util/error.h"
 
 #include <stdlib.h>
@@ -104,6 +104,28 @@ static void inflate_pieces(struct fm_ctx *ctx, const uint8_t *data, size_t n)
     }
 }
 
+static void open_members(struct fm_input *input)
+{
+    struct fm_tar *tar;
+    uint64_t size = 0, sum;
+    bool oom;
+    if (fm_tar_open(input, &tar, NULL) != FM_OK)
+        return;
+    (void)fm_input_size(input, &size);
+    for (size_t i = 0; i < fm_tar_members(tar); i++) {
+        const struct fm_tar_member *member = fm_tar_member(tar, i);
+        struct fm_input *part;
+        demand(member->size == 0 || (member->at < size && member->size <= size - member->at));
+        (void)fm_tar_find(tar, member->name, &oom);
+        if (fm_tar_input(tar, member, "member", &part, NULL) != FM_OK)
+            continue;
+        if (fm_input_filters(part)[0] == '\0')
+            demand(read_forward(part, &sum) == member->size);
+        fm_input_free(part);
+    }
+    fm_tar_close(tar);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct fm_ctx *ctx = fm_ctx_new();
@@ -113,7 +135,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         return 0;
     fm_ctx_set_cap(ctx, FM_CAP_MEMORY, (uint64_t)256 << 20);
     fm_ctx_set_cap(ctx, FM_CAP_INFLATED, LIMIT);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         if (fm_input_open_memory(ctx, data, n, "fuzz", &input, NULL) != FM_OK)
             break;
         if (i == 1)
@@ -124,6 +146,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
             demand(size[1] == size[0]);
             demand(read_forward(input, &sum[1]) == size[1] && sum[1] == sum[0]);
         }
+        if (i == 3)
+            open_members(input);
         if (i == 0)
             size[0] = read_forward(input, &sum[0]);
         fm_input_free(input);
