@@ -190,19 +190,12 @@ static enum fm_status name_frames(struct fm_ctx *ctx, struct fm_store *store,
 {
     struct fm_arena arena;
     enum fm_status status = FM_OK;
-    struct fm_symbol_options symbol = {
-        .symfs = o->symfs,
-        .buildid_dir = o->buildid_dir,
-        .kallsyms = o->kallsyms,
-        .vmlinux = o->vmlinux,
-        .map_dir = o->map_dir,
-        .os_release = provenance(store, "kernel"),
-        .callers_exact = o->callers_exact,
-    };
+    struct fm_symbol_options symbol = fm_symbol_options_of(o);
 
     if (o->no_symbols)
         return FM_OK;
     fm_arena_init(&arena, &ctx->mem);
+    symbol.os_release = provenance(store, "kernel");
     symbol.input_dir = folder(&arena, path);
     if (o->demangle != NULL && !fm_demangle_find(o->demangle, &symbol.demangle))
         status = fm_error_set(err, FM_CONFIG,

@@ -40,6 +40,16 @@ struct job {
     bool oom;
 };
 
+struct fm_symbol_options fm_symbol_options_of(const struct fm_import_options *import)
+{
+    if (import == NULL)
+        return (struct fm_symbol_options){ 0 };
+    return (struct fm_symbol_options){
+        .symfs = import->symfs, .buildid_dir = import->buildid_dir, .kallsyms = import->kallsyms,
+        .vmlinux = import->vmlinux, .map_dir = import->map_dir,
+        .callers_exact = import->callers_exact };
+}
+
 /* ----------------------------------------------------------------- points */
 
 static bool is_wanted(const struct job *job, const struct fm_frame_row *frame)

@@ -29,6 +29,9 @@ struct fm_symbol_options {
     bool callers_exact;
 };
 
+/* Those of an import that say where files are; the rest is not set. NULL: defaults. */
+struct fm_symbol_options fm_symbol_options_of(const struct fm_import_options *import);
+
 bool fm_demangle_find(const char *s, enum fm_demangle *style);
 
 /* Names every frame it can. Findings (mismatched build-ids, broken files) go to the diags of the

@@ -56,8 +56,11 @@ static void text_feature(struct fm_perf *perf, struct fm_cursor *c, const char *
 {
     size_t n;
     const char *s = read_str(c, &n);
-    if (fm_cursor_ok(c) && s != NULL && n > 0)
-        fm_builder_provenance(perf->builder, key, s, n);
+    if (!fm_cursor_ok(c) || s == NULL || n == 0)
+        return;
+    fm_builder_provenance(perf->builder, key, s, n);
+    if (strcmp(key, "arch") == 0)
+        fm_perf_userstack_arch(perf, s, n);
 }
 
 /* u32 n, n str: joined; arguments with blanks or quotes are quoted as a shell wants them. */

@@ -29,6 +29,7 @@ struct fm_perf_range {
     fm_str name, build_id;
     fm_module module;       /* FM_NONE until a frame needs it */
     int32_t pid;
+    uint32_t unwind;        /* its file, for userstack.c; FM_NONE until needed */
     uint32_t generation;
     uint8_t kind;           /* enum fm_module_kind */
 };
@@ -136,6 +137,10 @@ bool fm_perf_machine_cgroup(struct fm_perf_machine *m, uint64_t id, const char *
 bool fm_perf_machine_build_id(struct fm_perf_machine *m, const char *path, size_t n,
                               const unsigned char *id, size_t id_n);
 
+/* The mapping that an address of a mode lies in; NULL: none. */
+struct fm_perf_range *fm_perf_machine_range(struct fm_perf_machine *m,
+                                            const struct fm_perf_process *process, uint8_t mode,
+                                            uint64_t ip);
 /* The frame of an address in a mode; FM_NONE without memory. */
 fm_frame fm_perf_machine_frame(struct fm_perf_machine *m, const struct fm_perf_process *process,
                                uint8_t mode, uint64_t ip, bool caller);

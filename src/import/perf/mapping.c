@@ -93,7 +93,7 @@ static uint32_t add_range(struct fm_perf_machine *m, struct fm_perf_range range)
     if (m->ranges >= FM_PERF_NO_MAP ||
         !fm_grow(m->mem, (void **)&m->range, &m->range_cap, m->ranges + 1, sizeof *m->range))
         return FM_PERF_NO_MAP;
-    range.module = FM_NONE;
+    range.module = range.unwind = FM_NONE;
     m->range[m->ranges] = range;
     return (uint32_t)m->ranges++;
 }
@@ -251,6 +251,14 @@ static uint32_t find_range(const struct fm_perf_machine *m, const struct fm_perf
     default:
         return FM_PERF_NO_MAP;
     }
+}
+
+struct fm_perf_range *fm_perf_machine_range(struct fm_perf_machine *m,
+                                            const struct fm_perf_process *process, uint8_t mode,
+                                            uint64_t ip)
+{
+    uint32_t number = find_range(m, process, mode, ip);
+    return number != FM_PERF_NO_MAP ? &m->range[number] : NULL;
 }
 
 static uint8_t frame_kind(uint8_t mode, uint8_t module_kind)

@@ -448,6 +448,7 @@ static void release(struct fm_perf *perf)
     fm_perf_events_release(&perf->events);
     fm_map_release(&perf->waiting_by_tid);
     fm_perf_sched_release(perf);
+    fm_perf_userstack_release(perf);
     fm_mem_free(mem, perf->words, perf->word_cap * sizeof *perf->words);
     fm_mem_free(mem, perf->frame, perf->frame_cap * sizeof *perf->frame);
     fm_mem_free(mem, perf->waiting, perf->waiting_cap * sizeof *perf->waiting);
@@ -470,6 +471,7 @@ static enum fm_status import(struct fm_import *import, struct fm_error *err)
     fm_order_init(&perf.order, mem);
     fm_map_init(&perf.waiting_by_tid, mem);
     fm_perf_sched_init(&perf);
+    fm_perf_userstack_init(&perf);
     enum fm_status status = fm_binding_new(import->mapping, import->builder,
                                            options != NULL ? options->keep : NULL, &perf.binding,
                                            perf.err);

@@ -30,7 +30,7 @@
 enum {
     F_IP, F_TIME, F_STACK, F_THREAD, F_COMM, F_CPU, F_PERIOD, F_ADDR, F_WEIGHT, F_DATA_SRC,
     F_TRANSACTION, F_PHYS_ADDR, F_CGROUP, F_DATA_PAGE_SIZE, F_CODE_PAGE_SIZE, F_ID, F_STREAM_ID,
-    F_EXACT_IP,
+    F_EXACT_IP, F_STACK_END,
     FIELDS,
     FIELDS_MAX = FIELDS + FM_PERF_TRACE_FIELDS  /* those of a tracepoint's payload behind them */
 };
@@ -54,6 +54,7 @@ static const struct fm_field field[FIELDS] = {
     [F_ID] = {"id", FM_TYPE_U64, NULL},
     [F_STREAM_ID] = {"stream_id", FM_TYPE_U64, NULL},
     [F_EXACT_IP] = {"exact_ip", FM_TYPE_BOOL, NULL},
+    [F_STACK_END] = {"stack_end", FM_TYPE_STRING, NULL},
 };
 
 #define TAIL_BITS                                                                               \
@@ -79,6 +80,7 @@ struct sample {
     uint64_t branches;
     uint64_t cookie;                /* of a user part that comes later */
     bool deferred;
+    struct fm_perf_dump dump;       /* registers and stack of user code */
     uint32_t process;
     int32_t tid;
 };
@@ -112,12 +114,19 @@ static void skip_read(struct sample *s, struct fm_cursor *c)
     s->has_read = true;
 }
 
-static void skip_registers(struct fm_cursor *c, uint64_t mask)
+/* Registers into `dump`, when that is not NULL. */
+static void read_registers(struct fm_cursor *c, uint64_t mask, struct fm_perf_dump *dump)
 {
     uint64_t abi = fm_cursor_u64(c);
+    size_t n = 8u * (unsigned)__builtin_popcountll(mask);
     if (abi == 0)
         return;
-    fm_cursor_skip(c, 8u * (unsigned)__builtin_popcountll(mask));
+    const unsigned char *p = fm_cursor_bytes(c, n);
+    if (dump != NULL && p != NULL) {
+        dump->abi = abi;
+        dump->regs = p;
+        dump->regs_n = n;
+    }
     if ((abi & 4) == 0)
         return;
     uint64_t vectors = fm_cursor_u16(c), words = fm_cursor_u16(c);
@@ -146,14 +155,16 @@ static void read_branches(struct fm_perf *perf, struct sample *s, struct fm_curs
         fm_perf_note(perf, FM_DIAG_PART_BRANCH, perf->offset, 1);
 }
 
-static void read_stack_dump(struct fm_perf *perf, struct fm_cursor *c)
+static void read_stack_dump(struct sample *s, struct fm_cursor *c)
 {
     uint64_t size = fm_cursor_u64(c);
-    if (size == 0)
+    if (size == 0 || size > fm_cursor_left(c)) {
+        c->bad |= size != 0;
         return;
-    fm_cursor_skip(c, size);
-    if (fm_cursor_u64(c) != 0)
-        fm_perf_note(perf, FM_DIAG_PART_STACK, perf->offset, 1);
+    }
+    s->dump.stack = fm_cursor_bytes(c, (size_t)size);
+    uint64_t real = fm_cursor_u64(c);
+    s->dump.n = (size_t)FM_MIN(real, size);
 }
 
 static void read_word(struct sample *s, struct fm_cursor *c, uint64_t bit, unsigned f)
@@ -178,9 +189,9 @@ static void read_tail(struct fm_perf *perf, struct sample *s, struct fm_cursor *
     if ((type & FM_PERF_BRANCH_STACK) != 0)
         read_branches(perf, s, c);
     if ((type & FM_PERF_REGS_USER) != 0)
-        skip_registers(c, attr->regs_user);
+        read_registers(c, attr->regs_user, &s->dump);
     if ((type & FM_PERF_STACK_USER) != 0)
-        read_stack_dump(perf, c);
+        read_stack_dump(s, c);
     if ((type & (FM_PERF_WEIGHT | FM_PERF_WEIGHT_STRUCT)) != 0) {
         uint64_t weight = fm_cursor_u64(c);
         set(s, F_WEIGHT, (type & FM_PERF_WEIGHT) != 0 ? weight : (uint32_t)weight);
@@ -188,7 +199,7 @@ static void read_tail(struct fm_perf *perf, struct sample *s, struct fm_cursor *
     read_word(s, c, FM_PERF_DATA_SRC, F_DATA_SRC);
     read_word(s, c, FM_PERF_TRANSACTION, F_TRANSACTION);
     if ((type & FM_PERF_REGS_INTR) != 0)
-        skip_registers(c, attr->regs_intr);
+        read_registers(c, attr->regs_intr, NULL);
     read_word(s, c, FM_PERF_PHYS_ADDR, F_PHYS_ADDR);
     if ((type & FM_PERF_CGROUP) != 0) {
         const uint64_t *path = fm_map_find(&perf->machine.cgroup, fm_cursor_u64(c));
@@ -316,6 +327,24 @@ static fm_node odd_stack(struct fm_perf *perf, struct sample *s)
     return fm_perf_stack(perf, s->process, tag, perf->words, n);
 }
 
+/* A chain whose user part is unwound from the sample's copy of the stack. */
+static fm_node unwound_stack(struct fm_perf *perf, struct sample *s)
+{
+    static const char *const text[] = {[FM_PERF_STACK_ROOT] = "root", [FM_PERF_STACK_CUT] = "cut",
+                                       [FM_PERF_STACK_LOST] = "lost"};
+    size_t n = s->chain_n;
+    if (!words_room(perf, n))
+        return FM_NONE;
+    for (size_t i = 0; i < n; i++)
+        perf->words[i] = fm_perf_u64(s->chain + 8 * i, perf->swap);
+    unsigned end = fm_perf_userstack(perf, s->process, s->event->attr.regs_user,
+                                     s->event->attr.max_stack, &s->dump, &n);
+    if (end != FM_PERF_STACK_NONE && (s->event->wanted >> F_STACK_END & 1) != 0)
+        set(s, F_STACK_END, fm_builder_str(perf->builder, text[end], strlen(text[end])));
+    return n > 0 && perf->status == FM_OK
+               ? fm_perf_stack(perf, s->process, FM_PERF_CHAIN, perf->words, n) : FM_NONE;
+}
+
 static void count_full(struct fm_perf *perf, const struct sample *s)
 {
     size_t limit = s->event->attr.max_stack != 0 ? s->event->attr.max_stack : CHAIN_LIMIT;
@@ -330,7 +359,9 @@ static fm_node stack_of(struct fm_perf *perf, struct sample *s)
 {
     const struct fm_perf_event *event = s->event;
     fm_node stack = FM_NONE;
-    if (s->chain_n > 0) {
+    if (s->dump.n > 0) {
+        stack = unwound_stack(perf, s);
+    } else if (s->chain_n > 0) {
         bool odd = perf->swap || s->branches > 0 || (s->misc & FM_PERF_MISC_14) != 0 ||
                    (s->chain_n >= 2 && fm_load_u64(s->chain + 8 * (s->chain_n - 2)) ==
                                            (uint64_t)(int64_t)FM_PERF_CONTEXT_DEFERRED);
@@ -573,6 +604,7 @@ bool fm_perf_sample(struct fm_perf *perf, const unsigned char *p, size_t n)
     s.raw = NULL;
     s.raw_n = 0;
     s.has_read = s.deferred = false;
+    s.dump = (struct fm_perf_dump){0};
     s.branches = 0;
     if (FM_UNLIKELY(!read_body(perf, &s, p, n)))
         return drop(perf, FM_DIAG_SAMPLE_BODY, "a part of it goes beyond its end", n);

@@ -22,6 +22,7 @@
 #include "import/perf/event.h"
 #include "import/perf/machine.h"
 #include "import/perf/sched.h"
+#include "import/perf/userstack.h"
 
 /* Record types, as far as code names them. */
 enum {
@@ -121,6 +122,7 @@ struct fm_perf {
     size_t waiting_words, waiting_word_cap;
     struct fm_map waiting_by_tid;
     struct fm_perf_sched sched;
+    struct fm_perf_userstack userstack;
 
     uint64_t samples_in;            /* those that were dropped before a mapping saw them */
     uint64_t count[FM_PERF_R_KNOWN + 1];
