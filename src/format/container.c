@@ -2,21 +2,20 @@
  * container.c - reads the keys of generic containers: fields, line rules, columns, layouts.
  *
  *     container: text      lines fields class blank order unmatched detect
- *     container: csv       columns separator quote comment header from others lines missing
- *                        class detect
+ *     container: csv       container_csv.c
  *     container: json      rows framing strings members fields class detect
  *     container: jsonl     members fields class detect
  *     container: records   size head endian fields layouts class detect
  */
-#include "format/rules.h"
+#include "format/container_parse.h"
 
 #include "util/text.h"
 
 static const char *const text_keys[] = {"detect", "class", "fields", "lines", "blank", "order",
                                         "unmatched"};
 static const char *const csv_keys[] = {"detect", "class", "columns", "separator", "quote",
-                                       "comment", "header", "from", "others", "lines",
-                                       "missing"};
+                                       "comment", "header", "groups", "tables", "from",
+                                       "others", "lines", "missing", "unmatched"};
 static const char *const json_keys[] = {"detect", "class", "fields", "members", "rows", "framing",
                                         "strings"};
 static const char *const jsonl_keys[] = {"detect", "class", "fields", "members"};
@@ -50,13 +49,13 @@ const char *const *fm_container_keys(const char *container, size_t *n)
     return kind == FM_CONTAINER_NONE ? NULL : containers[kind].key;
 }
 
-static bool wrong(struct fm_rules_parser *p, const struct fm_yaml_node *node, const char *text)
+bool fm_cwrong(struct fm_rules_parser *p, const struct fm_yaml_node *node, const char *text)
 {
     fm_yaml_error(fm_yaml_as(p->log, FM_YAML_TYPE), node, "%s", text);
     return false;
 }
 
-static bool missing(struct fm_rules_parser *p, const char *text)
+bool fm_cmissing(struct fm_rules_parser *p, const char *text)
 {
     fm_yaml_error(fm_yaml_as(p->log, FM_YAML_MISSING), p->m->root, "%s", text);
     return false;
@@ -64,7 +63,7 @@ static bool missing(struct fm_rules_parser *p, const char *text)
 
 /* ------------------------------------------------------------------ fields */
 
-static uint32_t find_field(const struct fm_container *c, const char *name)
+uint32_t fm_container_find(const struct fm_container *c, const char *name)
 {
     for (size_t i = 0; i < c->fields; i++)
         if (strcmp(c->field[i].name, name) == 0)
@@ -73,9 +72,9 @@ static uint32_t find_field(const struct fm_container *c, const char *name)
 }
 
 /* The field of that name, made as a text when it is new; there is room for it. */
-static uint32_t add_field(struct fm_container *c, const char *name)
+uint32_t fm_container_add(struct fm_container *c, const char *name)
 {
-    uint32_t i = find_field(c, name);
+    uint32_t i = fm_container_find(c, name);
     if (i != UINT32_MAX)
         return i;
     c->field[c->fields] = (struct fm_cfield){
@@ -83,7 +82,7 @@ static uint32_t add_field(struct fm_container *c, const char *name)
     return (uint32_t)c->fields++;
 }
 
-static bool parse_type(struct fm_rules_parser *p, const struct fm_yaml_node *node,
+bool fm_container_type(struct fm_rules_parser *p, const struct fm_yaml_node *node,
                        enum fm_type *type)
 {
     static const char *const words[] = {"bool", "i64", "u64", "f64", "string", "time", "dur",
@@ -103,6 +102,12 @@ static bool parse_unit(struct fm_rules_parser *p, const struct fm_yaml_node *nod
     f->unit = text;
     if (f->type != FM_TYPE_TIME && f->type != FM_TYPE_DUR)
         return true;
+    if (strcmp(text, "clock") == 0 && f->type == FM_TYPE_TIME) {
+        f->of_day = true;
+        f->unit = "ns";
+        f->wrap = UINT64_C(86400000000000);
+        return true;
+    }
     int k = fm_rules_word(p, node, "unit of time", units, FM_COUNT(units));
     if (k < 0)
         return false;
@@ -111,19 +116,37 @@ static bool parse_unit(struct fm_rules_parser *p, const struct fm_yaml_node *nod
     return true;
 }
 
+/* `wraps: BITS`: a counter of so many bits. */
+static bool parse_wraps(struct fm_rules_parser *p, const struct fm_yaml_node *node,
+                        struct fm_cfield *f)
+{
+    uint32_t bits = 0;
+    if (!fm_yaml_get(node, "wraps"))
+        return true;
+    if (!fm_rules_u32(p, node, "wraps", 8, 62, &bits))
+        return false;
+    bool number = f->type == FM_TYPE_U64 || f->type == FM_TYPE_I64 || f->type == FM_TYPE_TIME;
+    if (!number || f->of_day || f->factor != 1)
+        return fm_cwrong(p, node, "'wraps' belongs to times and integers without 'scale'");
+    f->wrap = UINT64_C(1) << bits;
+    if (f->type == FM_TYPE_TIME && !fm_mul_u64(f->wrap, (uint64_t)f->scale, &f->wrap))
+        return fm_cwrong(p, node, "'wraps' comes to more nanoseconds than 64 bits hold");
+    return true;
+}
+
 static bool parse_factor(struct fm_rules_parser *p, const struct fm_yaml_node *node,
                          struct fm_cfield *f)
 {
     if (node->type != FM_YAML_SCALAR || !fm_text_f64(node->text, node->n, &f->factor) ||
         !(f->factor != 0))
-        return wrong(p, node, "'scale' must be a number other than 0");
+        return fm_cwrong(p, node, "'scale' must be a number other than 0");
     if (f->type == FM_TYPE_STRING || f->type == FM_TYPE_BOOL)
-        return wrong(p, node, "'scale' needs a field that is a number");
+        return fm_cwrong(p, node, "'scale' needs a field that is a number");
     return true;
 }
 
 /* Text or a list of texts. */
-static bool parse_texts(struct fm_rules_parser *p, const struct fm_yaml_node *node,
+bool fm_container_texts(struct fm_rules_parser *p, const struct fm_yaml_node *node,
                         const char *what, const char *const **texts, size_t *count)
 {
     size_t n = node->type == FM_YAML_LIST ? node->n : 1;
@@ -141,7 +164,7 @@ static bool parse_texts(struct fm_rules_parser *p, const struct fm_yaml_node *no
 static bool parse_sources(struct fm_rules_parser *p, const struct fm_yaml_node *node,
                           const char *what, struct fm_cfield *f)
 {
-    return parse_texts(p, node, what, &f->source, &f->sources);
+    return fm_container_texts(p, node, what, &f->source, &f->sources);
 }
 
 /* What is in a field of an object: the value at a path, a key, or a sum. */
@@ -151,47 +174,47 @@ static bool parse_path(struct fm_rules_parser *p, const struct fm_yaml_node *nod
     const struct fm_yaml_node *path = fm_yaml_get(node, "path"), *key = fm_yaml_get(node, "key"),
                               *sum = fm_yaml_get(node, "sum");
     if (!!path + !!key + !!sum > 1)
-        return wrong(p, node, "a field has one of 'path', 'key' and 'sum'");
+        return fm_cwrong(p, node, "a field has one of 'path', 'key' and 'sum'");
     if (sum)
         return (f->sum = fm_rules_text(p, sum, "sum")) != NULL;
     f->key = key != NULL;
     if (key)
         path = key;
     if (path && (!parse_sources(p, path, "path", f) || f->sources != 1))
-        return f->sources > 1 ? wrong(p, path, "a path must be a text") : false;
+        return f->sources > 1 ? fm_cwrong(p, path, "a path must be a text") : false;
     if (key && (f->source[0][0] == '\0' || f->source[0][strlen(f->source[0]) - 1] != '*'))
-        return wrong(p, key, "the path of a 'key' ends with '*'");
+        return fm_cwrong(p, key, "the path of a 'key' ends with '*'");
     return true;
 }
 
 /* {type, unit, scale, hex, trim} and what a container adds to it. */
-static bool parse_field(struct fm_rules_parser *p, enum fm_container_kind kind,
+bool fm_container_field(struct fm_rules_parser *p, enum fm_container_kind kind,
                         const struct fm_yaml_node *node, struct fm_cfield *f)
 {
-    static const char *const keys[] = {"type", "unit", "scale", "hex", "trim", "name",
+    static const char *const keys[] = {"type", "unit", "scale", "hex", "trim", "wraps", "name",
                                        "header", "path", "key", "sum", "at_bit", "bits",
                                        "signed"};
     /* A column has a name and headers, a JSON field a path, a binary one bits. */
-    static const uint8_t from[] = {[FM_CONTAINER_TEXT] = 0, [FM_CONTAINER_CSV] = 5,
-                                   [FM_CONTAINER_JSON] = 7, [FM_CONTAINER_JSONL] = 7,
-                                   [FM_CONTAINER_RECORDS] = 10};
+    static const uint8_t from[] = {[FM_CONTAINER_TEXT] = 0, [FM_CONTAINER_CSV] = 6,
+                                   [FM_CONTAINER_JSON] = 8, [FM_CONTAINER_JSONL] = 8,
+                                   [FM_CONTAINER_RECORDS] = 11};
     static const uint8_t more[] = {[FM_CONTAINER_TEXT] = 0, [FM_CONTAINER_CSV] = 2,
                                    [FM_CONTAINER_JSON] = 3, [FM_CONTAINER_JSONL] = 3,
                                    [FM_CONTAINER_RECORDS] = 3};
-    const char *known[8];
-    size_t n = 5;
-    memcpy(known, keys, 5 * sizeof *keys);
+    const char *known[9];
+    size_t n = 6;
+    memcpy(known, keys, 6 * sizeof *keys);
     for (size_t i = 0; i < more[kind]; i++)
         known[n++] = keys[from[kind] + i];
     if (node->type != FM_YAML_MAP)
-        return wrong(p, node, "a field must be a map: {type: …}");
+        return fm_cwrong(p, node, "a field must be a map: {type: …}");
     if (!fm_yaml_known(p->log, node, known, n, "key of a field"))
         return false;
     const struct fm_yaml_node *type = fm_yaml_get(node, "type"), *unit = fm_yaml_get(node, "unit"),
                               *scale = fm_yaml_get(node, "scale");
-    if ((type && !parse_type(p, type, &f->type)) || (unit && !parse_unit(p, unit, f)) ||
+    if ((type && !fm_container_type(p, type, &f->type)) || (unit && !parse_unit(p, unit, f)) ||
         (scale && !parse_factor(p, scale, f)) || !fm_rules_bool(p, node, "hex", &f->hex) ||
-        !fm_rules_bool(p, node, "trim", &f->trim))
+        !fm_rules_bool(p, node, "trim", &f->trim) || !parse_wraps(p, node, f))
         return false;
     const struct fm_yaml_node *header = fm_yaml_get(node, "header");
     if (header && !parse_sources(p, header, "header", f))
@@ -206,7 +229,7 @@ static bool parse_field(struct fm_rules_parser *p, enum fm_container_kind kind,
         !fm_rules_bool(p, node, "signed", &f->is_signed))
         return false;
     if (f->at_bit == UINT32_MAX || f->bits == 0)
-        return wrong(p, node, "a field of a record needs 'at_bit' and 'bits'");
+        return fm_cwrong(p, node, "a field of a record needs 'at_bit' and 'bits'");
     return true;
 }
 
@@ -215,15 +238,15 @@ static bool parse_fields(struct fm_rules_parser *p, struct fm_container *c,
                          const struct fm_yaml_node *map)
 {
     if (map->type != FM_YAML_MAP)
-        return wrong(p, map, "'fields' must be a map of names to {type: …}");
+        return fm_cwrong(p, map, "'fields' must be a map of names to {type: …}");
     bool ok = true;
     for (size_t i = 0; i < map->n; i++) {
         const struct fm_yaml_pair *pair = &map->pair[i];
-        struct fm_cfield *f = &c->field[add_field(c, pair->key)];
+        struct fm_cfield *f = &c->field[fm_container_add(c, pair->key)];
         if (c->kind == FM_CONTAINER_RECORDS)
             f->type = FM_TYPE_U64;
         if (c->kind == FM_CONTAINER_RECORDS || !fm_yaml_is_null(pair->value))
-            ok &= parse_field(p, c->kind, pair->value, f);
+            ok &= fm_container_field(p, c->kind, pair->value, f);
     }
     return ok;
 }
@@ -241,10 +264,10 @@ static bool parse_class(struct fm_rules_parser *p, struct fm_container *c)
         return (c->class = fm_rules_text(p, node, "class")) != NULL;
     const struct fm_yaml_node *field = fm_yaml_get(node, "field");
     if (!fm_yaml_known(p->log, node, keys, FM_COUNT(keys), "key of 'class'") || !field)
-        return field ? false : wrong(p, node, "'class' is a name or {field: NAME}");
+        return field ? false : fm_cwrong(p, node, "'class' is a name or {field: NAME}");
     const char *name = fm_rules_text(p, field, "field");
     if (name)
-        c->class_field = add_field(c, name);
+        c->class_field = fm_container_add(c, name);
     return name != NULL;
 }
 
@@ -271,25 +294,25 @@ static bool bind_captures(struct fm_rules_parser *p, struct fm_container *c,
         char *copy = fm_arena_str(&p->m->arena, name);
         if (!copy)
             return false;
-        r->capture[r->captures++] = (struct fm_capture){(uint32_t)group, add_field(c, copy)};
+        r->capture[r->captures++] = (struct fm_capture){(uint32_t)group, fm_container_add(c, copy)};
     }
     return true;
 }
 
-static bool parse_line(struct fm_rules_parser *p, struct fm_container *c,
+bool fm_container_line(struct fm_rules_parser *p, struct fm_container *c,
                        const struct fm_yaml_node *node, struct fm_line_rule *r)
 {
     static const char *const keys[] = {"match", "do", "class", "kind"};
     static const char *const words[] = {"record", "start", "frame", "field", "end",
-                                        "open", "close", "set", "skip"};
+                                        "drop", "open", "close", "set", "skip"};
     if (node->type != FM_YAML_MAP)
-        return wrong(p, node, "a line rule is {match: REGEX, do: …}");
+        return fm_cwrong(p, node, "a line rule is {match: REGEX, do: …}");
     if (!fm_yaml_known(p->log, node, keys, FM_COUNT(keys), "key of a line rule"))
         return false;
     const struct fm_yaml_node *match = fm_yaml_get(node, "match"), *what = fm_yaml_get(node, "do"),
                               *class = fm_yaml_get(node, "class");
     if (!match || !what)
-        return wrong(p, node, "a line rule needs 'match' and 'do'");
+        return fm_cwrong(p, node, "a line rule needs 'match' and 'do'");
     int k = fm_rules_word(p, what, "do", words, FM_COUNT(words));
     r->match = fm_rules_pattern(p, match, true);
     if (k < 0 || !r->match)
@@ -297,7 +320,7 @@ static bool parse_line(struct fm_rules_parser *p, struct fm_container *c,
     r->what = (enum fm_line_do)k;
     if (class && r->what != FM_LINE_RECORD && r->what != FM_LINE_START &&
         r->what != FM_LINE_OPEN)
-        return wrong(p, class, "'class' belongs to 'do: record', 'do: start' and 'do: open'");
+        return fm_cwrong(p, class, "'class' belongs to 'do: record', 'do: start' and 'do: open'");
     if (class && !(r->class = fm_rules_text(p, class, "class")))
         return false;
     const struct fm_yaml_node *kind = fm_yaml_get(node, "kind");
@@ -329,45 +352,61 @@ static bool bind_ranges(struct fm_rules_parser *p, struct fm_container *c,
                         const struct fm_yaml_node *lines)
 {
     struct fm_range_fields *r = &c->range;
-    r->name = add_field(c, "range");
-    r->lane = find_field(c, "lane");
-    r->start = find_field(c, "start");
-    r->end = find_field(c, "end");
+    r->name = fm_container_add(c, "range");
+    r->lane = fm_container_find(c, "lane");
+    r->at = fm_container_find(c, "at");
+    for (size_t i = 0; i < 2 && r->at != UINT32_MAX; i++) {
+        static const char *const names[] = {"start", "end"};
+        struct fm_cfield *f = &c->field[fm_container_add(c, names[i])];
+        *f = c->field[r->at];
+        f->name = names[i];
+    }
+    r->start = fm_container_find(c, "start");
+    r->end = fm_container_find(c, "end");
     if (c->field[r->name].type != FM_TYPE_STRING || r->start == UINT32_MAX ||
         r->end == UINT32_MAX || c->field[r->start].type != FM_TYPE_TIME ||
         c->field[r->end].type != FM_TYPE_TIME)
-        return wrong(p, lines, "'do: open' and 'do: close' need the groups 'range', a text, and "
-                               "'start' and 'end', fields of type time");
-    r->stack = add_field(c, "stack");
+        return fm_cwrong(p, lines, "'do: open' and 'do: close' need the groups 'range', a text, "
+                                   "and 'start' and 'end', or 'at', fields of type time");
+    r->stack = fm_container_add(c, "stack");
     c->field[r->stack].type = FM_TYPE_STACK;
-    r->self = add_field(c, "self");
+    r->self = fm_container_add(c, "self");
     c->field[r->self].type = FM_TYPE_DUR;
     c->field[r->self].unit = "ns";
     return true;
+}
+
+bool fm_container_unmatched(struct fm_rules_parser *p, struct fm_container *c,
+                            const struct fm_yaml_node *root)
+{
+    static const char *const words[] = {"bad", "skip"};
+    const struct fm_yaml_node *unmatched = fm_yaml_get(root, "unmatched");
+    int k = unmatched ? fm_rules_word(p, unmatched, "unmatched", words, FM_COUNT(words)) : 0;
+    c->unmatched = k == 1 ? FM_UNMATCHED_SKIP : FM_UNMATCHED_BAD;
+    return k >= 0;
 }
 
 static bool parse_text(struct fm_rules_parser *p, struct fm_container *c,
                        const struct fm_yaml_node *root)
 {
     static const char *const orders[] = {"root-first", "leaf-first"};
-    static const char *const words[] = {"bad", "skip"};
-    const struct fm_yaml_node *lines = fm_yaml_get(root, "lines"), *order, *unmatched;
+    const struct fm_yaml_node *lines = fm_yaml_get(root, "lines"), *order;
     if (!lines || lines->type != FM_YAML_LIST || lines->n == 0)
-        return lines ? wrong(p, lines, "'lines' must be a list of rules") :
-                       missing(p, "container 'text' needs 'lines'");
+        return lines ? fm_cwrong(p, lines, "'lines' must be a list of rules") :
+                       fm_cmissing(p, "container 'text' needs 'lines'");
     c->line = fm_rules_array(p, lines->n, sizeof *c->line);
     if (!c->line)
         return false;
     bool ok = true, frames = false;
     for (size_t i = 0; i < lines->n; i++) {
-        ok &= parse_line(p, c, lines->item[i], &c->line[i]);
+        ok &= fm_container_line(p, c, lines->item[i], &c->line[i]);
         frames |= c->line[i].what == FM_LINE_FRAME && ok;
         c->ranges |= c->line[i].what == FM_LINE_OPEN || c->line[i].what == FM_LINE_CLOSE;
     }
     c->lines = lines->n;
     c->stack_field = UINT32_MAX;
     if (frames && ok) {
-        c->stack_field = add_field(c, "stack");
+        c->stack_field = fm_container_add(c, "stack");
         c->field[c->stack_field].type = FM_TYPE_STACK;
     }
     if (c->ranges && ok)
@@ -380,131 +419,7 @@ static bool parse_text(struct fm_rules_parser *p, struct fm_container *c,
         c->leaf_first = k != 0;
         ok &= k >= 0;
     }
-    if ((unmatched = fm_yaml_get(root, "unmatched")) != NULL) {
-        int k = fm_rules_word(p, unmatched, "unmatched", words, FM_COUNT(words));
-        c->unmatched = k == 1 ? FM_UNMATCHED_SKIP : FM_UNMATCHED_BAD;
-        ok &= k >= 0;
-    }
-    return ok;
-}
-
-/* ------------------------------------------------------------------ csv */
-
-static bool parse_char(struct fm_rules_parser *p, const struct fm_yaml_node *node,
-                       const char *what, char *c)
-{
-    const char *text = fm_rules_text(p, node, what);
-    if (!text)
-        return false;
-    if (strcmp(text, "tab") == 0 || strcmp(text, "\\t") == 0)
-        *c = '\t';
-    else if (node->n == 1 && text[0] != '\n' && text[0] != '\r')
-        *c = text[0];
-    else if (strcmp(text, "none") == 0 && strcmp(what, "quote") == 0)
-        *c = '\0';
-    else
-        return wrong(p, node, "one character, or 'tab', should stand here");
-    return true;
-}
-
-static bool parse_header(struct fm_rules_parser *p, struct fm_container *c,
-                         const struct fm_yaml_node *node)
-{
-    static const char *const words[] = {"row", "none", "search"};
-    static const char *const keys[] = {"at"};
-    c->header_line = 1;
-    if (!node)
-        return true;
-    if (node->type == FM_YAML_MAP)
-        return fm_yaml_known(p->log, node, keys, FM_COUNT(keys), "key of 'header'") &&
-               fm_rules_u32(p, node, "at", 1, 1000000, &c->header_line);
-    int k = fm_rules_word(p, node, "header", words, FM_COUNT(words));
-    c->header_line = k == 0 ? 1 : k == 1 ? 0 : UINT32_MAX;
-    return k >= 0;
-}
-
-static bool parse_columns(struct fm_rules_parser *p, struct fm_container *c,
-                          const struct fm_yaml_node *list)
-{
-    bool ok = true;
-    for (size_t i = 0; i < list->n; i++) {
-        const struct fm_yaml_node *node = list->item[i];
-        const struct fm_yaml_node *name_node =
-            node->type == FM_YAML_MAP ? fm_yaml_get(node, "name") : node;
-        const char *name = name_node ? fm_rules_text(p, name_node, "name") : NULL;
-        if (!name) {
-            ok = name_node ? false : wrong(p, node, "a column needs 'name'");
-            continue;
-        }
-        if (find_field(c, name) != UINT32_MAX) {
-            ok = wrong(p, name_node, "a column of that name stands above");
-            continue;
-        }
-        struct fm_cfield *f = &c->field[add_field(c, name)];
-        if (node->type == FM_YAML_MAP)
-            ok &= parse_field(p, c->kind, node, f);
-        if (!f->source) {          /* its own name is its header */
-            const char **own = fm_rules_array(p, 1, sizeof *own);
-            if (!own)
-                return false;
-            own[0] = name;
-            f->source = own;
-            f->sources = 1;
-        }
-    }
-    return ok;
-}
-
-/* Lines that are no records: fields for the records after them, and what is passed over. */
-static bool parse_beside(struct fm_rules_parser *p, struct fm_container *c,
-                         const struct fm_yaml_node *lines)
-{
-    if (lines->type != FM_YAML_LIST || lines->n == 0)
-        return wrong(p, lines, "'lines' must be a list of rules");
-    c->line = fm_rules_array(p, lines->n, sizeof *c->line);
-    if (!c->line)
-        return false;
-    bool ok = true;
-    for (size_t i = 0; i < lines->n; i++) {
-        bool read = parse_line(p, c, lines->item[i], &c->line[i]);
-        if (read && c->line[i].what != FM_LINE_SET && c->line[i].what != FM_LINE_SKIP)
-            read = wrong(p, lines->item[i], "lines between records can 'set' or 'skip'");
-        ok &= read;
-    }
-    c->lines = lines->n;
-    return ok;
-}
-
-static bool parse_csv(struct fm_rules_parser *p, struct fm_container *c,
-                      const struct fm_yaml_node *root)
-{
-    static const char *const sides[] = {"left", "right"};
-    const struct fm_yaml_node *columns = fm_yaml_get(root, "columns"),
-                              *separator = fm_yaml_get(root, "separator"),
-                              *quote = fm_yaml_get(root, "quote"),
-                              *comment = fm_yaml_get(root, "comment"),
-                              *from = fm_yaml_get(root, "from"),
-                              *others = fm_yaml_get(root, "others"),
-                              *lines = fm_yaml_get(root, "lines"),
-                              *missing_cells = fm_yaml_get(root, "missing");
-    if (!columns || columns->type != FM_YAML_LIST)
-        return columns ? wrong(p, columns, "'columns' must be a list") :
-                         missing(p, "container 'csv' needs 'columns'");
-    c->separator = ',';
-    c->quote = '"';
-    bool ok = parse_columns(p, c, columns);
-    c->columns = c->fields;
-    ok &= !separator || parse_char(p, separator, "separator", &c->separator);
-    ok &= !quote || parse_char(p, quote, "quote", &c->quote);
-    ok &= !comment || (c->comment = fm_rules_text(p, comment, "comment"));
-    ok &= parse_header(p, c, fm_yaml_get(root, "header"));
-    int k = from ? fm_rules_word(p, from, "from", sides, FM_COUNT(sides)) : 0;
-    c->from_right = k == 1;
-    c->others = others != NULL;
-    ok &= !others || parse_type(p, others, &c->others_type);
-    ok &= !lines || parse_beside(p, c, lines);
-    ok &= !missing_cells || parse_texts(p, missing_cells, "missing", &c->missing, &c->missings);
-    return ok && k >= 0;
+    return fm_container_unmatched(p, c, root) && ok;
 }
 
 /* ------------------------------------------------------------------ json */
@@ -514,20 +429,20 @@ static bool parse_members(struct fm_rules_parser *p, struct fm_container *c,
 {
     static const char *const keys[] = {"path", "class"};
     if (list->type != FM_YAML_LIST)
-        return wrong(p, list, "'members' must be a list of {path: …, class: …}");
+        return fm_cwrong(p, list, "'members' must be a list of {path: …, class: …}");
     c->member = fm_rules_array(p, list->n, sizeof *c->member);
     if (!c->member)
         return false;
     for (size_t i = 0; i < list->n; i++) {
         const struct fm_yaml_node *node = list->item[i];
         if (node->type != FM_YAML_MAP)
-            return wrong(p, node, "a member is {path: …, class: …}");
+            return fm_cwrong(p, node, "a member is {path: …, class: …}");
         const struct fm_yaml_node *path = fm_yaml_get(node, "path"),
                                   *class = fm_yaml_get(node, "class");
         if (!fm_yaml_known(p->log, node, keys, FM_COUNT(keys), "key of a member"))
             return false;
         if (!path || !class)
-            return wrong(p, node, "a member needs 'path' and 'class'");
+            return fm_cwrong(p, node, "a member needs 'path' and 'class'");
         struct fm_member *m = &c->member[c->members++];
         m->path = fm_rules_text(p, path, "path");
         m->class = fm_rules_text(p, class, "class");
@@ -544,11 +459,11 @@ static bool finish_paths(struct fm_rules_parser *p, struct fm_container *c,
     for (size_t i = 0; i < c->fields; i++) {
         struct fm_cfield *f = &c->field[i];
         if (f->sum) {
-            uint32_t of = find_field(c, f->sum);
+            uint32_t of = fm_container_find(c, f->sum);
             if (of == UINT32_MAX || c->field[of].type != FM_TYPE_DUR || c->field[of].sum ||
                 (f->type != FM_TYPE_TIME && f->type != FM_TYPE_DUR))
-                return wrong(p, fields, "'sum' names a field of type dur, and makes one of type "
-                                        "time or dur");
+                return fm_cwrong(p, fields, "'sum' names a field of type dur, and makes one of "
+                                            "type time or dur");
         } else if (!f->source) {
             const char **own = fm_rules_array(p, 1, sizeof *own);
             if (!own)
@@ -575,7 +490,7 @@ static bool parse_json(struct fm_rules_parser *p, struct fm_container *c,
     if (rows && !(c->rows = fm_rules_text(p, rows, "rows")))
         return false;
     if (!fields)
-        return missing(p, "'fields' is missing: the paths of an object that are fields");
+        return fm_cmissing(p, "'fields' is missing: the paths of an object that are fields");
     int k = framing ? fm_rules_word(p, framing, "framing", framings, FM_COUNT(framings)) : 0;
     int raw = how ? fm_rules_word(p, how, "strings", strings, FM_COUNT(strings)) : 0;
     if (k < 0 || raw < 0)
@@ -583,9 +498,9 @@ static bool parse_json(struct fm_rules_parser *p, struct fm_container *c,
     c->objects = k == 1;
     c->raw = raw == 1;
     if (c->objects && rows)
-        return wrong(p, rows, "'rows' is the path of an array: not with 'framing: objects'");
+        return fm_cwrong(p, rows, "'rows' is the path of an array: not with 'framing: objects'");
     if (c->raw && !c->objects)
-        return wrong(p, how, "'strings: raw' needs 'framing: objects'");
+        return fm_cwrong(p, how, "'strings: raw' needs 'framing: objects'");
     return (!members || parse_members(p, c, members)) && finish_paths(p, c, fields);
 }
 
@@ -609,7 +524,7 @@ static bool parse_ranges(struct fm_rules_parser *p, struct fm_container *c,
 {
     static const char *const keys[] = {"at_bit", "bits"};
     if (list->type != FM_YAML_LIST)
-        return wrong(p, list, "bit ranges must be a list of {at_bit: N, bits: N}");
+        return fm_cwrong(p, list, "bit ranges must be a list of {at_bit: N, bits: N}");
     *range = fm_rules_array(p, list->n, sizeof **range);
     if (!*range)
         return false;
@@ -617,14 +532,14 @@ static bool parse_ranges(struct fm_rules_parser *p, struct fm_container *c,
         struct fm_cfield *z = &(*range)[i];
         const struct fm_yaml_node *node = list->item[i];
         if (node->type != FM_YAML_MAP)
-            return wrong(p, node, "a range is {at_bit: N, bits: N}");
+            return fm_cwrong(p, node, "a range is {at_bit: N, bits: N}");
         z->at_bit = UINT32_MAX;
         if (!fm_yaml_known(p->log, node, keys, FM_COUNT(keys), "key of a range") ||
             !fm_rules_u32(p, node, "at_bit", 0, 1u << 20, &z->at_bit) ||
             !fm_rules_u32(p, node, "bits", 1, 1u << 20, &z->bits))
             return false;
         if (z->at_bit == UINT32_MAX || z->bits == 0)
-            return wrong(p, node, "a range needs 'at_bit' and 'bits'");
+            return fm_cwrong(p, node, "a range needs 'at_bit' and 'bits'");
         if (!fits(p, c, node, z->at_bit, z->bits))
             return false;
     }
@@ -637,7 +552,7 @@ static bool parse_sum(struct fm_rules_parser *p, const struct fm_yaml_node *list
                       struct fm_layout *l)
 {
     if (list->type != FM_YAML_LIST)
-        return wrong(p, list, "'sum' must be a list of fields");
+        return fm_cwrong(p, list, "'sum' must be a list of fields");
     l->sum = fm_rules_array(p, l->fields, sizeof *l->sum);
     if (!l->sum)
         return false;
@@ -647,7 +562,7 @@ static bool parse_sum(struct fm_rules_parser *p, const struct fm_yaml_node *list
         while (name && k < l->fields && strcmp(l->field[k].name, name) != 0)
             k++;
         if (!name || k == l->fields || l->field[k].is_signed)
-            return name ? wrong(p, list->item[i], "no unsigned field of the layout") : false;
+            return name ? fm_cwrong(p, list->item[i], "no unsigned field of the layout") : false;
         l->sum[k] = l->sums = true;
     }
     return true;
@@ -659,7 +574,7 @@ static bool parse_layout(struct fm_rules_parser *p, struct fm_container *c,
     static const char *const keys[] = {"name", "when", "zero", "some", "lost", "sum",
                                        "fields"};
     if (node->type != FM_YAML_MAP)
-        return wrong(p, node, "a layout is {name: …, when: …, fields: {…}}");
+        return fm_cwrong(p, node, "a layout is {name: …, when: …, fields: {…}}");
     if (!fm_yaml_known(p->log, node, keys, FM_COUNT(keys), "key of a layout"))
         return false;
     const struct fm_yaml_node *name = fm_yaml_get(node, "name"), *when = fm_yaml_get(node, "when"),
@@ -669,11 +584,11 @@ static bool parse_layout(struct fm_rules_parser *p, struct fm_container *c,
                               *sum = fm_yaml_get(node, "sum"),
                               *fields = fm_yaml_get(node, "fields");
     if (!name || !fields)
-        return wrong(p, node, "a layout needs 'name' and 'fields'");
+        return fm_cwrong(p, node, "a layout needs 'name' and 'fields'");
     if (!(l->name = fm_rules_text(p, name, "name")))
         return false;
     if (fields->type != FM_YAML_MAP)
-        return wrong(p, fields, "'fields' must be a map of names to {at_bit: N, bits: N}");
+        return fm_cwrong(p, fields, "'fields' must be a map of names to {at_bit: N, bits: N}");
     l->field = fm_rules_array(p, fields->n, sizeof *l->field);
     l->target = fm_rules_array(p, fields->n, sizeof *l->target);
     if (!l->field || !l->target)
@@ -683,14 +598,14 @@ static bool parse_layout(struct fm_rules_parser *p, struct fm_container *c,
         const struct fm_yaml_pair *pair = &fields->pair[i];
         struct fm_cfield *f = &l->field[l->fields++];
         *f = (struct fm_cfield){.name = pair->key, .type = FM_TYPE_U64, .scale = 1, .factor = 1};
-        ok &= parse_field(p, c->kind, pair->value, f) &&
+        ok &= fm_container_field(p, c->kind, pair->value, f) &&
               fits(p, c, pair->value, f->at_bit, f->bits);
-        bool fresh = find_field(c, pair->key) == UINT32_MAX;
-        l->target[i] = add_field(c, pair->key);
+        bool fresh = fm_container_find(c, pair->key) == UINT32_MAX;
+        l->target[i] = fm_container_add(c, pair->key);
         if (fresh)
             c->field[l->target[i]] = *f;
         else if (c->field[l->target[i]].type != f->type)
-            ok = wrong(p, pair->value, "this field has another type in a layout above");
+            ok = fm_cwrong(p, pair->value, "this field has another type in a layout above");
     }
     if (zero)
         ok &= parse_ranges(p, c, zero, &l->zero, &l->zeros);
@@ -721,12 +636,12 @@ static bool parse_records(struct fm_rules_parser *p, struct fm_container *c,
     size_t own = c->fields;
     bool ok = true;
     for (size_t i = 0; fields && i < fields->n; i++) {
-        const struct fm_cfield *f = &c->field[find_field(c, fields->pair[i].key)];
+        const struct fm_cfield *f = &c->field[fm_container_find(c, fields->pair[i].key)];
         ok &= fits(p, c, fields->pair[i].value, f->at_bit, f->bits);
     }
     if (!layouts) {
         if (!own)
-            return missing(p, "container 'records' needs 'fields' or 'layouts'");
+            return fm_cmissing(p, "container 'records' needs 'fields' or 'layouts'");
         c->layout = fm_rules_array(p, 1, sizeof *c->layout);
         if (!c->layout || !(c->layout->target = fm_rules_array(p, own, sizeof(uint32_t))))
             return false;
@@ -738,9 +653,9 @@ static bool parse_records(struct fm_rules_parser *p, struct fm_container *c,
         return ok;
     }
     if (layouts->type != FM_YAML_LIST || layouts->n == 0)
-        return wrong(p, layouts, "'layouts' must be a list");
+        return fm_cwrong(p, layouts, "'layouts' must be a list");
     if (own)
-        return wrong(p, fields, "'fields' stands in each layout when there are 'layouts'");
+        return fm_cwrong(p, fields, "'fields' stands in each layout when there are 'layouts'");
     c->layout = fm_rules_array(p, layouts->n, sizeof *c->layout);
     for (size_t i = 0; c->layout && i < layouts->n; i++)
         ok &= parse_layout(p, c, layouts->item[i], &c->layout[i]);
@@ -758,14 +673,14 @@ static bool make_room(struct fm_rules_parser *p, struct fm_container *c,
                               *columns = fm_yaml_get(root, "columns"),
                               *layouts = fm_yaml_get(root, "layouts"),
                               *lines = fm_yaml_get(root, "lines");
-    size_t n = 4 + (fields ? fields->n : 0) + (columns ? columns->n : 0);
+    size_t n = 8 + (fields ? fields->n : 0) + (columns ? columns->n : 0);
     n += lines ? count_groups(lines) : 0;
     for (size_t i = 0; layouts && layouts->type == FM_YAML_LIST && i < layouts->n; i++) {
         const struct fm_yaml_node *f = fm_yaml_get(layouts->item[i], "fields");
         n += f ? f->n : 0;
     }
     if (n > FM_CLASS_FIELDS)
-        return wrong(p, root, "more than 1024 fields");
+        return fm_cwrong(p, root, "more than 1024 fields");
     c->field = fm_rules_array(p, n, sizeof *c->field);
     return c->field != NULL;
 }
@@ -780,7 +695,7 @@ bool fm_container_parse(struct fm_rules_parser *p, const struct fm_yaml_node *ro
     c->stack_field = UINT32_MAX;
     if (c->kind == FM_CONTAINER_RECORDS) {
         if (!fm_yaml_find(root, "size"))
-            return missing(p, "container 'records' needs 'size', the bytes of a record");
+            return fm_cmissing(p, "container 'records' needs 'size', the bytes of a record");
         if (!fm_rules_u32(p, root, "size", 1, 1u << 20, &c->size))
             return false;
     }
@@ -791,7 +706,7 @@ bool fm_container_parse(struct fm_rules_parser *p, const struct fm_yaml_node *ro
         ok &= parse_class(p, c);
     switch (c->kind) {
     case FM_CONTAINER_TEXT: ok &= parse_text(p, c, root); break;
-    case FM_CONTAINER_CSV: ok &= parse_csv(p, c, root) && parse_class(p, c); break;
+    case FM_CONTAINER_CSV: ok &= fm_container_csv(p, c, root) && parse_class(p, c); break;
     case FM_CONTAINER_JSON:
     case FM_CONTAINER_JSONL: ok &= parse_json(p, c, root); break;
     case FM_CONTAINER_RECORDS: ok &= parse_records(p, c, root); break;

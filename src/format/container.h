@@ -32,6 +32,8 @@ struct fm_cfield {
     int64_t scale;                 /* time, dur: ns per unit, decimals read exactly */
     double factor;                 /* numbers: multiplied; 1 = as they are */
     bool hex, trim;
+    bool of_day;                   /* time: the text is H:M:S */
+    uint64_t wrap;                 /* values begin anew when they come to this; 0: never */
     /* records */
     uint32_t at_bit, bits;
     bool is_signed;
@@ -57,6 +59,7 @@ enum fm_line_do {
     FM_LINE_FRAME,                 /* adds a frame to the open record's stack */
     FM_LINE_FIELD,                 /* adds fields to the open record */
     FM_LINE_END,                   /* ends the open record */
+    FM_LINE_DROP,                  /* forgets it */
     FM_LINE_OPEN,                  /* begins a range */
     FM_LINE_CLOSE,                 /* ends one: a record */
     FM_LINE_SET,                   /* fields of all records that follow */
@@ -79,9 +82,10 @@ struct fm_line_rule {
     enum fm_frame_kind kind;
 };
 
-/* Fields of ranges; lane is UINT32_MAX when there is one lane. */
+/* Fields of ranges; lane is UINT32_MAX when there is one lane, `at` when starts and ends are fields
+ * of their own. */
 struct fm_range_fields {
-    uint32_t name, lane, start, end, stack, self;
+    uint32_t name, lane, start, end, at, stack, self;
 };
 
 /* Members of objects that are records of their own. */
@@ -105,6 +109,15 @@ struct fm_layout {
     bool sums;
 };
 
+/* A table of a csv, by cells of its header. */
+struct fm_table {
+    const char *class;
+    const char *const *header;
+    size_t headers;
+};
+
+#define FM_BLANKS '\v'             /* a separator: one blank or more */
+
 struct fm_container {
     enum fm_container_kind kind;
     const char *class;             /* class of records */
@@ -123,7 +136,8 @@ struct fm_container {
     struct fm_range_fields range;
     enum { FM_UNMATCHED_BAD, FM_UNMATCHED_SKIP } unmatched;
     /* csv */
-    char separator;
+    char separator[4];             /* the first that the header line has */
+    size_t separators;
     char quote;                    /* 0: none */
     const char *comment;           /* lines that begin so are skipped; NULL: none */
     uint32_t header_line;          /* 1-based; 0: no header; UINT32_MAX: first that names columns */
@@ -133,6 +147,11 @@ struct fm_container {
     bool from_right;
     bool others;                   /* columns without an entry become fields of type others_type */
     enum fm_type others_type;
+    const char *others_class;      /* or their cells records of this class; NULL: no */
+    uint32_t other_column, other_unit, other_value;
+    struct fm_pattern *groups;     /* a line of names above those of the header; NULL: none */
+    struct fm_table *table;        /* headers that begin a table */
+    size_t tables;
     /* json */
     const char *rows;              /* path of the array; "" = the document itself */
     bool objects;                  /* no document but objects, one behind the other */

@@ -97,6 +97,23 @@ static struct fm_value hex_text(struct fm_eval *e, const struct fm_value *v)
     return fm_value_text(buf, (size_t)n);
 }
 
+/* before(x, t): x up to the first t, all of it without one; after(x, t): what is behind it, or
+ * null. */
+static struct fm_value part(struct fm_eval *e, const struct fm_expr *node)
+{
+    struct fm_value x = fm_expr_eval(node->arg[0], fm_eval_get, e);
+    struct fm_value t = fm_expr_eval(node->arg[1], fm_eval_get, e);
+    if (x.type != FM_TEXT || t.type != FM_TEXT)
+        return fm_value_null();
+    const char *at = memmem(x.text.s, x.text.n, t.text.s, t.text.n);
+    if (node->ref == FM_CALL_BEFORE)
+        return at ? fm_value_text(x.text.s, (size_t)(at - x.text.s)) : x;
+    if (!at)
+        return fm_value_null();
+    at += t.text.n;
+    return fm_value_text(at, x.text.n - (size_t)(at - x.text.s));
+}
+
 static struct fm_value call(struct fm_eval *e, const struct fm_expr *node)
 {
     struct fm_value v;
@@ -109,6 +126,8 @@ static struct fm_value call(struct fm_eval *e, const struct fm_expr *node)
     case FM_CALL_HEX:
         v = fm_expr_eval(node->arg[0], fm_eval_get, e);
         return hex_text(e, &v);
+    case FM_CALL_BEFORE:
+    case FM_CALL_AFTER: return part(e, node);
     default:
         v = fm_expr_eval(node->arg[1], fm_eval_get, e);
         return lookup(&e->b->m->dict[node->ref - FM_CALL_LOOKUP], &v);

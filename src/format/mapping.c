@@ -217,6 +217,11 @@ static bool resolve_call(void *user, struct fm_expr *node)
         node->ref = FM_CALL_HEX;
         return node->args == 1;
     }
+    bool before = strcmp(node->name, "before") == 0;
+    if (before || strcmp(node->name, "after") == 0) {
+        node->ref = before ? FM_CALL_BEFORE : FM_CALL_AFTER;
+        return node->args == 2;
+    }
     bool has = strcmp(node->name, "has") == 0;
     if (!has && strcmp(node->name, "given") != 0)
         return false;

@@ -32,6 +32,25 @@ static const char *const formats[] = {
          "classes: [{match: '*', event: e, each: [n, other], weight: $value,\n"
          "  stack: {frames: [k, hex(ip)]}, labels: {key: $key}}]\n"
          "detect: [{line: 1..5, header: [k, ip], bits: 9}]\n",
+    HEAD "container: csv\nseparator: [',', blanks]\ngroups: '^ +[A-Z]'\nheader: search\n"
+         "others: f64\ncolumns: [{name: a, header: [a, A a]}, {name: t, type: time, unit: clock},\n"
+         "  {name: w, type: u64, wraps: 8}]\n"
+         "classes: [{match: '*', event: e, weight: w, time: t, labels: {a: a}}]\n",
+    HEAD "container: csv\nfrom: right\nunmatched: skip\nothers: {class: o}\nmissing: x\n"
+         "tables: [{class: p, header: [k, n]}, {class: q, header: [q]}]\n"
+         "columns: [k, {name: n, type: time, unit: us, wraps: 16}]\n"
+         "lines: [{match: '^== (?<s>.*)', do: set}]\n"
+         "classes: [{match: o, event: '${column}', unit: '${unit}', kind: counter, time: n,\n"
+         "  value: value, labels: {k: {type: string, from: \"before(after(k, '['), ']')\"}}},\n"
+         "  {match: '*', event: $class, labels: {s: s}}]\n",
+    HEAD "container: text\nunmatched: skip\nlines:\n"
+         "  - {match: '^\\+(?<range>\\w*)', do: open}\n"
+         "  - {match: '^-(?<range>\\w*)', do: close}\n"
+         "  - {match: '^0', do: drop}\n"
+         "  - {match: '^at (?<at>\\d+)', do: field}\n"
+         "fields: {at: {type: time, unit: ns}}\n"
+         "classes: [{match: '*', event: e, kind: span, time: start, dur: end - start,\n"
+         "  weight: self, stack: stack}]\n",
     HEAD "container: json\nrows: a.rows\nclass: {field: ph}\n"
          "fields: {ph: {}, ts: {type: time, unit: us}, n: {path: args.n, type: i64}}\n"
          "classes: [{match: '*', event: $class, time: ts, labels: {n: n}}]\n",

@@ -99,6 +99,25 @@ static void find_copy(struct fm_chrome *c, struct fm_chrome_sites *s, struct fm_
     site->copy = i + 1;
 }
 
+/* A kernel of unitrace, "NAME[SIMD32 {4096; 1; 1} {256; 1; 1}]": its function is NAME, however it
+ * was compiled and launched. */
+static fm_str function_of(struct fm_chrome *c, fm_str name, fm_str cat)
+{
+    static const char mark[] = "[SIMD";
+    size_t n, k;
+    const char *text = fm_builder_str_text(c->builder, cat, &k);
+    if (k != 6 || memcmp(text, "gpu_op", 6) != 0)
+        return name;
+    text = fm_builder_str_text(c->builder, name, &n);
+    const char *at = n > 0 && text[n - 1] == ']' ? memmem(text, n, mark, sizeof mark - 1) : NULL;
+    if (!at || at == text)
+        return name;
+    char *copy = fm_arena_strn(&c->arena, text, (size_t)(at - text));
+    fm_str function = copy ? fm_builder_str(c->builder, copy, (size_t)(at - text)) : FM_NONE;
+    c->oom |= function == FM_NONE;
+    return c->oom ? name : function;
+}
+
 static uint32_t new_site(struct fm_chrome *c, struct fm_chrome_sites *s, fm_str name, fm_str cat)
 {
     const struct fm_chrome_group *group = cat == TOTAL_CAT ? &total_group : &x_group;
@@ -108,7 +127,7 @@ static uint32_t new_site(struct fm_chrome *c, struct fm_chrome_sites *s, fm_str 
                                   .cat = cat == TOTAL_CAT ? 0 : cat};
     site.number = name_number(c, s, name);
     site.class = fm_chrome_class(c, group, site.cat);
-    frame.function = site.name;
+    frame.function = function_of(c, site.name, site.cat);
     site.frame = fm_builder_frame(c->builder, &frame);
     if (site.class == UINT32_MAX || s->sites >= UINT32_MAX ||
         !fm_grow(c->mem, (void **)&s->site, &s->site_cap, s->sites + 1, sizeof *s->site)) {

@@ -25,7 +25,7 @@ static bool next_line(const char *data, size_t n, size_t *at, const char **line,
 /* True when some cell of the line is s. */
 static bool has_cell(const struct fm_container *c, const char *line, size_t n, const char *s)
 {
-    char separator = c->kind == FM_CONTAINER_CSV ? c->separator : ',';
+    char separator = c->kind == FM_CONTAINER_CSV ? c->separator[0] : ',';
     size_t want = strlen(s);
     for (size_t i = 0; i <= n;) {
         const char *end = memchr(line + i, separator, n - i);

@@ -83,6 +83,39 @@ static bool bool_lane(const char *s, size_t n, uint64_t *lane)
     return false;
 }
 
+/* H:M:S with decimals, as ns since midnight. */
+static bool day_lane(const char *s, size_t n, uint64_t *lane)
+{
+    uint64_t hours, minutes;
+    int64_t ns;
+    const char *a = memchr(s, ':', n), *end = s + n;
+    const char *b = a ? memchr(a + 1, ':', (size_t)(end - a - 1)) : NULL;
+    if (!b || !fm_text_u64(s, (size_t)(a - s), &hours) ||
+        !fm_text_u64(a + 1, (size_t)(b - a - 1), &minutes) ||
+        !fm_json_scaled(b + 1, (size_t)(end - b - 1), 1000000000, &ns))
+        return false;
+    if (hours > 23 || minutes > 59 || ns < 0 || ns >= INT64_C(61000000000))
+        return false;
+    *lane = (hours * 60 + minutes) * UINT64_C(60000000000) + (uint64_t)ns;
+    return true;
+}
+
+/* Values that begin anew go on: a step back by more than half of the range is a step over its end.
+ * One that is out of the range is none of the kind, and stays as it is. */
+static uint64_t unwrap(struct fm_generic *g, const struct fm_cfield *f, uint32_t field,
+                       uint64_t lane)
+{
+    struct fm_wrap *w = &g->wrap[field];
+    if (lane > f->wrap)
+        return lane;
+    if (w->any && w->last > lane && w->last - lane > f->wrap / 2 &&
+        w->base <= INT64_MAX - 2 * f->wrap)
+        w->base += f->wrap;
+    w->any = true;
+    w->last = lane;
+    return lane + w->base;
+}
+
 static bool text_lane(struct fm_generic *g, const struct fm_cfield *f, const char *s, size_t n,
                       uint64_t *lane)
 {
@@ -95,12 +128,15 @@ static bool text_lane(struct fm_generic *g, const struct fm_cfield *f, const cha
         return *lane != FM_NONE;
     case FM_TYPE_BOOL: return bool_lane(s, n, lane);
     case FM_TYPE_F64:
+        n -= n > 1 && s[n - 1] == '%';
         if (!fm_text_f64(s, n, &d))
             return false;
         *lane = fm_f64_bits(d * f->factor);
         return true;
     case FM_TYPE_TIME:
     case FM_TYPE_DUR:
+        if (f->of_day)
+            return day_lane(s, n, lane);
         if (!fm_json_scaled(s, n, f->scale, &i))
             return false;
         *lane = (uint64_t)i;
@@ -131,7 +167,7 @@ void fm_generic_text(struct fm_generic *g, uint32_t field, const char *s, size_t
     if (n == 0)
         return;
     if (text_lane(g, f, s, n, &lane))
-        fm_generic_lane(g, field, lane);
+        fm_generic_lane(g, field, f->wrap ? unwrap(g, f, field, lane) : lane);
     else
         fm_builder_diag(g->builder, FM_DIAG_VALUE_RANGE, offset, 1);
 }
@@ -161,7 +197,7 @@ void fm_generic_bits(struct fm_generic *g, const struct fm_cfield *f, uint32_t f
     }
     if (f->type == FM_TYPE_TIME || f->type == FM_TYPE_DUR)
         bits = fm_mul_sat_u64(bits, (uint64_t)f->scale);
-    fm_generic_lane(g, field, bits);
+    fm_generic_lane(g, field, f->wrap ? unwrap(g, f, field, bits) : bits);
 }
 
 /* ------------------------------------------------------------------ classes */
@@ -278,6 +314,13 @@ static enum fm_status start(struct fm_generic *g, struct fm_error *err)
         return fm_error_nomem(err);
     memcpy(g->field, g->c->field, g->c->fields * sizeof *g->field);
     g->fields = g->c->fields;
+    for (size_t i = 0; i < g->fields && !g->wrap; i++) {
+        size_t n = FM_CLASS_FIELDS * sizeof *g->wrap;
+        if (g->field[i].wrap && !(g->wrap = fm_arena_alloc(&g->arena, n)))
+            return fm_error_nomem(err);
+        if (g->wrap)
+            memset(g->wrap, 0, n);
+    }
     enum fm_status status =
         fm_binding_new(g->import->mapping, g->builder, g->import->options->keep, &g->binding, err);
     if (status == FM_OK) {

@@ -29,6 +29,12 @@ struct fm_class_entry {
     int id;
 };
 
+/* A field whose values begin anew: the last one, and what all that follow get added. */
+struct fm_wrap {
+    uint64_t last, base;
+    bool any;
+};
+
 struct fm_generic {
     struct fm_import *import;
     const struct fm_container *c;
@@ -40,6 +46,7 @@ struct fm_generic {
     struct fm_cfield *field;           /* of the container, and columns found in the input */
     size_t fields;
     uint64_t *value, *present;         /* the record that is being read */
+    struct fm_wrap *wrap;              /* of fields whose values begin anew; NULL: there are none */
     struct fm_class_entry *class;
     size_t classes, class_cap;
     size_t last_class;

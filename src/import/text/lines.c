@@ -20,10 +20,11 @@ struct text {
     const struct fm_container *c;
     uint64_t *set_value, *set_present; /* of `set` lines */
     size_t words;
-    bool open;
+    bool open, dropped;                /* a record; the one that was is forgotten */
     const char *class;                 /* of the open record, or NULL */
     uint64_t offset;                   /* where it began */
     struct fm_ranges *ranges;          /* NULL: the format has none */
+    const struct fm_line_rule *range;  /* the open record begins or ends one of them; NULL: no */
     fm_frame *frame;
     size_t frames, frame_cap;
     size_t at[2 * MAX_GROUPS];
@@ -46,6 +47,8 @@ static void begin(struct text *t, const struct fm_line_rule *r, uint64_t offset)
     memcpy(g->value, t->set_value, g->fields * sizeof *g->value);
     memcpy(g->present, t->set_present, t->words * sizeof *g->present);
     t->open = true;
+    t->dropped = false;
+    t->range = NULL;
     t->class = r->class;
     t->offset = offset;
     t->frames = 0;
@@ -57,6 +60,14 @@ static void finish(struct text *t)
     if (!t->open)
         return;
     t->open = false;
+    if (t->range && t->range->what == FM_LINE_OPEN) {
+        fm_range_open(t->ranges, t->class, t->range->kind, t->offset);
+        return;
+    }
+    if (t->range) {
+        fm_range_close(t->ranges, t->offset);
+        return;
+    }
     if (t->c->stack_field != UINT32_MAX) {
         for (size_t i = 0; t->c->leaf_first && i < t->frames / 2; i++) {
             fm_frame swap = t->frame[i];
@@ -127,26 +138,25 @@ static void set_values(struct text *t, const struct fm_line_rule *r, const char 
     }
 }
 
+/* The line of a range; `field` lines may follow, so that it is whole when the next one begins. */
 static void take_range(struct text *t, const struct fm_line_rule *r, const char *s, size_t groups,
                        uint64_t offset)
 {
     finish(t);
-    if (r->what == FM_LINE_OPEN)       /* values of `set` lines are those of its beginning */
-        begin(t, r, offset);
-    else
+    begin(t, r, offset);
+    if (r->what == FM_LINE_CLOSE)      /* values of `set` lines are those of its beginning */
         fm_generic_clear(t->g);
-    t->open = false;
+    t->range = r;
     captures(t, r, s, groups, offset);
-    if (r->what == FM_LINE_OPEN)
-        fm_range_open(t->ranges, r->class, r->kind, offset);
-    else
-        fm_range_close(t->ranges, offset);
 }
 
 static void act(struct text *t, const struct fm_line_rule *r, const char *s, size_t groups,
                 uint64_t offset)
 {
-    bool inside = r->what == FM_LINE_FRAME || r->what == FM_LINE_FIELD || r->what == FM_LINE_END;
+    bool inside = r->what == FM_LINE_FRAME || r->what == FM_LINE_FIELD ||
+                  r->what == FM_LINE_END || r->what == FM_LINE_DROP;
+    if (inside && !t->open && t->dropped)
+        return;
     if (inside && !t->open) {
         fm_builder_diag(t->g->builder, FM_DIAG_BAD_LINE, offset, 1);
         return;
@@ -168,6 +178,10 @@ static void act(struct text *t, const struct fm_line_rule *r, const char *s, siz
     case FM_LINE_END:
         captures(t, r, s, groups, offset);
         finish(t);
+        break;
+    case FM_LINE_DROP:
+        t->open = false;
+        t->dropped = true;
         break;
     case FM_LINE_OPEN:
     case FM_LINE_CLOSE: take_range(t, r, s, groups, offset); break;

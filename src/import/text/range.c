@@ -9,7 +9,8 @@
  * A range is named by field `range` and lies in a lane, field `lane`, if the format has one: an end
  * closes the youngest open range of its name and lane. The record has the fields of both lines,
  * those of the end over those of the beginning; `stack`, the ranges of the lane that were open when
- * it began, and itself; and `self`, its time without that of ranges that closed inside.
+ * it began, and itself; and `self`, its time without that of ranges that closed inside. Field `at`,
+ * if the format has one, is the time of either line.
  *
  * At most DEPTH ranges are open: the oldest gives way, as one that never ended, so that a file
  * which lost its ends costs no more than another.
@@ -92,10 +93,19 @@ static void set_stack(struct fm_ranges *r, fm_frame self)
     fm_generic_lane(r->g, r->at.stack, fm_builder_stack(r->g->builder, frame, n));
 }
 
+/* Field `at` is the start of a line that opens, the end of one that closes. */
+static void take_at(struct fm_ranges *r, uint32_t field)
+{
+    struct fm_generic *g = r->g;
+    if (r->at.at != UINT32_MAX && has(g->present, r->at.at))
+        fm_generic_lane(g, field, g->value[r->at.at]);
+}
+
 void fm_range_open(struct fm_ranges *r, const char *class, enum fm_frame_kind kind,
                    uint64_t offset)
 {
     struct fm_generic *g = r->g;
+    take_at(r, r->at.start);
     if (!has(g->present, r->at.name) || !has(g->present, r->at.start)) {
         fm_builder_diag(g->builder, FM_DIAG_BAD_LINE, offset, 1);
         return;
@@ -139,6 +149,7 @@ void fm_range_close(struct fm_ranges *r, uint64_t offset)
     struct fm_generic *g = r->g;
     size_t i = has(g->present, r->at.name) ? find(r) : r->n;
     int64_t dur;
+    take_at(r, r->at.end);
     if (i == r->n) {
         fm_builder_diag(g->builder, FM_DIAG_RANGE_ALONE, offset, 1);
         return;
