@@ -335,6 +335,8 @@ static void fill_slot(struct walk *w, struct slot *slot, uint64_t pc)
         !fm_elf_address(m->runtime, pc + place.delta, &address))
         return;
     slot->row = fm_cfi_find(m->cfi, address);
+    if (slot->row == NULL && address > 0)
+        slot->row = fm_cfi_find(m->cfi, address - 1);   /* behind a call that never returns */
     w->u->oom = w->u->oom || fm_cfi_oom(m->cfi);
 }
 

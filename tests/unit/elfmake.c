@@ -83,7 +83,7 @@ static void header(struct writer *w, const struct elfmake *make, uint64_t shoff,
     put(w, make->wide ? 56 : 32, 2);
     put(w, phnum, 2);
     put(w, make->wide ? 64 : 40, 2);
-    put(w, 6, 2);
+    put(w, 7, 2);
     put(w, 5, 2);
 }
 
@@ -104,9 +104,10 @@ static void load(struct writer *w, const struct elfmake *make, uint64_t offset)
 
 size_t elfmake(const struct elfmake *make, unsigned char out[ELFMAKE_MAX], uint64_t *text_offset)
 {
-    static const char names[] = "\0.text\0.note.gnu.build-id\0.symtab\0.strtab\0.shstrtab";
+    static const char names[] = "\0.text\0.note.gnu.build-id\0.symtab\0.strtab\0.shstrtab"
+                                "\0.eh_frame\0.debug_frame";
     struct writer w = { .p = out, .wide = make->wide, .big = make->big };
-    size_t note, note_n = 0, symtab, strtab, strtab_n, shstrtab, shdrs;
+    size_t note, note_n = 0, frames, symtab, strtab, strtab_n, shstrtab, shdrs;
     uint32_t name = 1;
 
     memset(out, 0, ELFMAKE_MAX);
@@ -125,6 +126,11 @@ size_t elfmake(const struct elfmake *make, unsigned char out[ELFMAKE_MAX], uint6
         w.at += 8;
         note_n = w.at - note;
     }
+    align(&w, 8);
+    frames = w.at;
+    if (make->frames != NULL)
+        memcpy(out + w.at, make->frames, make->frames_n);
+    w.at += make->frames_n;
     align(&w, 8);
     symtab = w.at;
     symbol(&w, &(struct elfmake_symbol){ "", 0, 0, 0, 0, 0, 0 }, 0);
@@ -152,6 +158,8 @@ size_t elfmake(const struct elfmake *make, unsigned char out[ELFMAKE_MAX], uint6
     section(&w, 26, SHT_SYMTAB, 0, 0, symtab, strtab - symtab, 4, make->wide ? 24 : 16);
     section(&w, 34, SHT_STRTAB, 0, 0, strtab, strtab_n, 0, 0);
     section(&w, 42, SHT_STRTAB, 0, 0, shstrtab, sizeof names, 0, 0);
+    section(&w, make->debug_frame ? 62 : 52, SHT_PROGBITS, make->debug_frame ? 0 : SHF_ALLOC,
+            make->debug_frame ? 0 : make->frames_address, frames, make->frames_n, 0, 0);
     shdrs = w.at - shdrs;
     {
         const size_t end = w.at;

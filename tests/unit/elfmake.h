@@ -1,7 +1,8 @@
 /*
  * elfmake.h - ELF files made in memory by tests: any class, any byte order, right or wrong.
  *
- *     header | program headers | .text | .note.gnu.build-id | .symtab | .strtab | .shstrtab | shdrs
+ *     header | program headers | .text | .note.gnu.build-id | call frames | .symtab | .strtab
+ *     | .shstrtab | shdrs
  */
 #ifndef FM_TEST_ELFMAKE_H
 #define FM_TEST_ELFMAKE_H
@@ -23,6 +24,10 @@ struct elfmake {
     uint64_t text_address, text_size;
     bool no_load;                /* no program headers */
     const char *build_id;        /* raw bytes, 4, or NULL */
+    const void *frames;          /* contents of .eh_frame or .debug_frame */
+    size_t frames_n;
+    bool debug_frame;
+    uint64_t frames_address;     /* of .eh_frame */
     const struct elfmake_symbol *symbol;
     size_t symbols;
 };
