@@ -68,7 +68,8 @@ int main(int argc, char **argv)
     uint64_t pc;
     if (ctx == NULL || argc < 2)
         return 2;
-    struct fm_elf *elf = open_file(ctx, argv[1]), *debug = argc > 2 ? open_file(ctx, argv[2]) : NULL;
+    struct fm_elf *elf = open_file(ctx, argv[1]);
+    struct fm_elf *debug = argc > 2 ? open_file(ctx, argv[2]) : NULL;
     struct fm_cfi *cfi = elf != NULL ? fm_cfi_new(ctx, elf, debug) : NULL;
     if (cfi == NULL)
         return 1;

@@ -355,8 +355,8 @@ START_TEST(frame_pointer)
 }
 END_TEST
 
-/* handler f0 <- trampoline f1 ('S': return address at CFA - 8, CFA = rsp + 32) <- interrupted at the
- * very first byte of f3, which pc - 1 would take for f2. */
+/* handler f0 <- trampoline f1 ('S': return address at CFA - 8, CFA = rsp + 32) <- interrupted at
+ * the very first byte of f3, which pc - 1 would take for f2. */
 START_TEST(signal_frame)
 {
     struct scene s;
