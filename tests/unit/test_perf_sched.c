@@ -4,7 +4,7 @@
  */
 #include "perf_make.h"
 
-#include "import/perf/trace.h"
+#include "import/trace.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -348,11 +348,11 @@ START_TEST(hostile_formats)
     fm_arena_init(&arena, &run.ctx->mem);
     ck_assert_int_eq(fm_builder_new(run.ctx, &builder, &run.err), FM_OK);
     for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
-        const struct fm_perf_trace *trace;
-        ck_assert(fm_perf_trace_parse(&arena, "sched", text[i], strlen(text[i]), 8, false,
+        const struct fm_trace *trace;
+        ck_assert(fm_trace_parse(&arena, "sched", text[i], strlen(text[i]), 8, false,
                                       &trace));
         for (size_t k = 0; trace != NULL && k < trace->fields; k++)
-            (void)fm_perf_trace_value(builder, &trace->field[k], raw, sizeof raw, false, &value);
+            (void)fm_trace_value(builder, &trace->field[k], raw, sizeof raw, false, &value);
     }
     fm_builder_free(builder);
     fm_arena_release(&arena);
@@ -370,16 +370,16 @@ START_TEST(nested_print)
     struct fm_arena arena;
     fm_arena_init(&arena, &run.ctx->mem);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        const struct fm_perf_trace *trace;
+        const struct fm_trace *trace;
         struct make m = {0};
         make_bytes(&m, format_waking, (size_t)(strstr(format_waking, "print") - format_waking));
         make_bytes(&m, words[i], strlen(words[i]));
         make_bytes(&m, " \"%d\", ", 7);
         for (size_t k = 0; k < DEPTH; k++)
             make_bytes(&m, "(", 1);
-        ck_assert(fm_perf_trace_parse(&arena, "sched", (const char *)m.p, m.n, 8, false,
+        ck_assert(fm_trace_parse(&arena, "sched", (const char *)m.p, m.n, 8, false,
                                       &trace));
-        ck_assert_ptr_nonnull(fm_perf_trace_find(trace, "pid"));
+        ck_assert_ptr_nonnull(fm_trace_find(trace, "pid"));
         make_free(&m);
     }
     fm_arena_release(&arena);

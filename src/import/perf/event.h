@@ -16,7 +16,7 @@
 
 #include "util/cursor.h"
 #include "util/map.h"
-#include "import/perf/sched.h"
+#include "import/sched.h"
 
 /* sample_type, by bit */
 enum {
@@ -70,8 +70,8 @@ struct fm_perf_attr {
 struct fm_perf_event {
     struct fm_perf_attr attr;
     char *name;                     /* owned by the table's arena; NULL until known */
-    const struct fm_perf_trace *trace;  /* of a tracepoint whose format is known, there too */
-    struct fm_perf_sched_event sched;   /* set when declared */
+    const struct fm_trace *trace;  /* of a tracepoint whose format is known, there too */
+    struct fm_sched_event sched;   /* set when declared */
     int class_id;                   /* of the binding; see sample.c */
     bool declared;
     uint64_t wanted;                /* fields, see sample.h */

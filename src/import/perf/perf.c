@@ -141,7 +141,7 @@ static bool read_header(struct fm_perf *perf, const unsigned char *data, size_t 
     fm_cursor_skip(&c, 8);
     h->size = fm_cursor_u64(&c);
     perf->big = h->big;
-    perf->swap = c.swap;
+    perf->swap = perf->sched.swap = c.swap;
     perf->pipe = h->size < OLD_HEADER;
     if (perf->pipe)
         return true;
@@ -447,7 +447,7 @@ static void release(struct fm_perf *perf)
     fm_perf_machine_release(&perf->machine);
     fm_perf_events_release(&perf->events);
     fm_map_release(&perf->waiting_by_tid);
-    fm_perf_sched_release(perf);
+    fm_sched_release(&perf->sched);
     fm_perf_userstack_release(perf);
     fm_mem_free(mem, perf->words, perf->word_cap * sizeof *perf->words);
     fm_mem_free(mem, perf->frame, perf->frame_cap * sizeof *perf->frame);
@@ -470,12 +470,13 @@ static enum fm_status import(struct fm_import *import, struct fm_error *err)
     fm_perf_blocks_init(&perf.blocks, mem, BLOCKS_BUDGET);
     fm_order_init(&perf.order, mem);
     fm_map_init(&perf.waiting_by_tid, mem);
-    fm_perf_sched_init(&perf);
+    fm_sched_init(&perf.sched, import);
     fm_perf_userstack_init(&perf);
     enum fm_status status = fm_binding_new(import->mapping, import->builder,
                                            options != NULL ? options->keep : NULL, &perf.binding,
                                            perf.err);
     if (status == FM_OK) {
+        perf.sched.binding = perf.binding;
         fm_binding_account(perf.binding, true);
         bool going = fm_input_is_dir(import->input) ? run_directory(&perf, import->input)
                                                     : run_header(&perf);

@@ -171,7 +171,8 @@ static bool lost_record(struct fm_perf *perf, struct fm_cursor *c, uint32_t type
 static bool switch_record(struct fm_perf *perf, const struct fm_perf_event *event,
                           const unsigned char *p, size_t n, uint16_t misc)
 {
-    struct fm_perf_moment m = {.stack = UINT64_MAX, .cpu = UINT64_MAX, .row = UINT64_MAX};
+    struct fm_sched_moment m = {.stack = UINT64_MAX, .cpu = UINT64_MAX, .row = UINT64_MAX,
+                                .offset = perf->offset};
     bool out = (misc & FM_PERF_MISC_DATA) != 0;
     if (event == NULL || event->end_tid == FM_PERF_NO_FIELD ||
         event->end_time == FM_PERF_NO_FIELD || n < FM_PERF_HEADER + (size_t)event->trailer)
@@ -189,7 +190,8 @@ static bool switch_record(struct fm_perf *perf, const struct fm_perf_event *even
         m.thread = thread->row;
         m.comm = thread->comm;
     }
-    return fm_perf_sched_record(perf, out, (misc & FM_PERF_MISC_14) != 0, &m);
+    return fm_sched_record(&perf->sched, out, (misc & FM_PERF_MISC_14) != 0, &m) ||
+           fm_perf_fail(perf, FM_NOMEM);
 }
 
 bool fm_perf_deliver(struct fm_perf *perf, const unsigned char *p, size_t n, uint64_t offset)

@@ -32,7 +32,7 @@ enum {
     F_TRANSACTION, F_PHYS_ADDR, F_CGROUP, F_DATA_PAGE_SIZE, F_CODE_PAGE_SIZE, F_ID, F_STREAM_ID,
     F_EXACT_IP, F_STACK_END,
     FIELDS,
-    FIELDS_MAX = FIELDS + FM_PERF_TRACE_FIELDS  /* those of a tracepoint's payload behind them */
+    FIELDS_MAX = FIELDS + FM_TRACE_FIELDS  /* those of a tracepoint's payload behind them */
 };
 
 static const struct fm_field field[FIELDS] = {
@@ -398,7 +398,7 @@ static bool declare(struct fm_perf *perf, struct fm_perf_event *event)
     event->class_id = fm_class_declare(perf->binding, name, all, n, period, wanted);
     if (event->class_id < FM_CLASS_UNMAPPED)
         return fm_perf_fail(perf, FM_NOMEM);
-    fm_perf_sched_event(perf, name, event->trace, &event->sched);
+    fm_sched_event(&perf->sched, name, event->trace, &event->sched);
     event->wanted = wanted[0];
     event->declared = true;
     return true;
@@ -418,8 +418,8 @@ static void read_payload(struct fm_perf *perf, const struct fm_perf_event *event
     for (uint64_t left = event->wanted >> FIELDS; left != 0; left &= left - 1) {
         unsigned i = (unsigned)__builtin_ctzll(left);
         uint64_t value;
-        if (fm_perf_trace_value(perf->builder, &event->trace->field[i], s->raw, s->raw_n,
-                                perf->swap, &value))
+        if (fm_trace_value(perf->builder, &event->trace->field[i], s->raw, s->raw_n, perf->swap,
+                           &value))
             set(s, FIELDS + i, value);
         else
             fm_perf_note(perf, FM_DIAG_TRACE_PAYLOAD, perf->offset, 1);
@@ -435,11 +435,11 @@ static uint64_t known(const struct sample *s, unsigned f)
 static bool add_moment(struct fm_perf *perf, const struct fm_perf_event *event,
                        const struct sample *s, uint64_t row)
 {
-    const struct fm_perf_moment m = {
+    const struct fm_sched_moment m = {
         .time = known(s, F_TIME), .tid = s->tid, .thread = known(s, F_THREAD),
         .comm = known(s, F_COMM), .stack = known(s, F_STACK), .cpu = known(s, F_CPU), .row = row,
-        .raw = s->raw, .raw_n = s->raw_n};
-    return fm_perf_sched_sample(perf, &event->sched, &m);
+        .offset = perf->offset, .raw = s->raw, .raw_n = s->raw_n};
+    return fm_sched_sample(&perf->sched, &event->sched, &m) || fm_perf_fail(perf, FM_NOMEM);
 }
 
 /* One row for an event. */
@@ -655,7 +655,7 @@ void fm_perf_sample_ahead(const struct fm_perf *perf, const unsigned char *p, si
 void fm_perf_samples_finish(struct fm_perf *perf)
 {
     fm_perf_waiting_finish(perf);
-    fm_perf_sched_finish(perf);
+    fm_sched_finish(&perf->sched);
     fm_account_in(perf->builder, perf->samples_in);
     for (size_t i = 0; i <= FM_PERF_R_KNOWN; i++) {
         const char *name = i < FM_PERF_R_KNOWN ? fm_perf_record_name((uint32_t)i) : "unknown";

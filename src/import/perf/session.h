@@ -4,8 +4,6 @@
  *     perf.c      probe, header, attributes, the order of things; directories
  *     feature.c   feature sections -> provenance, build-ids, event names
  *     tracing.c   names and formats of tracepoints from the tracing data
- *     trace.c     a format text -> fields of a payload
- *     sched.c     scheduler events -> time off the CPU, run queue, wake-ups
  *     stream.c    bytes -> records; compressed records -> records; rounds
  *     record.c    a record, in time order -> machine.c
  *     sample.c    a sample -> fields -> a row of the store, through formats/perf.yaml
@@ -21,7 +19,7 @@
 #include "import/perf/block.h"
 #include "import/perf/event.h"
 #include "import/perf/machine.h"
-#include "import/perf/sched.h"
+#include "import/sched.h"
 #include "import/perf/userstack.h"
 
 /* Record types, as far as code names them. */
@@ -121,7 +119,7 @@ struct fm_perf {
     uint64_t *waiting_word;
     size_t waiting_words, waiting_word_cap;
     struct fm_map waiting_by_tid;
-    struct fm_perf_sched sched;
+    struct fm_sched sched;
     struct fm_perf_userstack userstack;
 
     uint64_t samples_in;            /* those that were dropped before a mapping saw them */

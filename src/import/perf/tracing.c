@@ -53,7 +53,7 @@ static bool take_format(struct fm_perf *perf, const struct tracing *t, const cha
         if (event->attr.type != 2 || event->attr.config != id)
             continue;
         if (event->trace == NULL &&
-            !fm_perf_trace_parse(&perf->events.arena, system_text, text, n, t->long_size, t->big,
+            !fm_trace_parse(&perf->events.arena, system_text, text, n, t->long_size, t->big,
                                  &event->trace))
             return fm_perf_fail(perf, FM_NOMEM);
         if (event->name != NULL)

@@ -15,7 +15,7 @@
  * because a file's text is anybody's and an expression can nest without end. The letters of
  * sched_switch's states are read here out of the table that the text holds: they differ by kernel.
  */
-#include "import/perf/trace.h"
+#include "import/trace.h"
 
 #include "util/base.h"
 #include "util/cursor.h"
@@ -30,25 +30,25 @@
 /* ------------------------------------------------------------------ the format */
 
 /* False: an array of numbers, or of a width that no number has. */
-static bool form_of(const struct tep_format_field *f, struct fm_perf_trace_field *field)
+static bool form_of(const struct tep_format_field *f, struct fm_trace_field *field)
 {
     bool text = (f->flags & TEP_FIELD_IS_STRING) != 0;
     if (f->offset < 0 || f->size <= 0)
         return false;
     if ((f->flags & TEP_FIELD_IS_DYNAMIC) != 0) {
-        field->form = (f->flags & TEP_FIELD_IS_RELATIVE) != 0 ? FM_PERF_TRACE_RELATIVE
-                                                              : FM_PERF_TRACE_DYNAMIC;
+        field->form = (f->flags & TEP_FIELD_IS_RELATIVE) != 0 ? FM_TRACE_RELATIVE
+                                                              : FM_TRACE_DYNAMIC;
         field->type = FM_TYPE_STRING;
         return text && f->size == 4;
     }
     if ((f->flags & TEP_FIELD_IS_ARRAY) != 0) {
-        field->form = FM_PERF_TRACE_CHARS;
+        field->form = FM_TRACE_CHARS;
         field->type = FM_TYPE_STRING;
         return text;
     }
     bool is_signed = (f->flags & TEP_FIELD_IS_SIGNED) != 0;
     bool pointer = (f->flags & TEP_FIELD_IS_POINTER) != 0;
-    field->form = is_signed && !pointer ? FM_PERF_TRACE_SIGNED : FM_PERF_TRACE_NUMBER;
+    field->form = is_signed && !pointer ? FM_TRACE_SIGNED : FM_TRACE_NUMBER;
     field->type = pointer     ? FM_TYPE_ADDRESS
                   : is_signed ? FM_TYPE_I64
                               : FM_TYPE_U64;
@@ -56,16 +56,16 @@ static bool form_of(const struct tep_format_field *f, struct fm_perf_trace_field
 }
 
 static bool take_fields(struct fm_arena *arena, const struct tep_event *event,
-                        struct fm_perf_trace *trace)
+                        struct fm_trace *trace)
 {
-    struct fm_perf_trace_field *field =
-        fm_arena_alloc(arena, FM_PERF_TRACE_FIELDS * sizeof *field);
+    struct fm_trace_field *field =
+        fm_arena_alloc(arena, FM_TRACE_FIELDS * sizeof *field);
     if (field == NULL)
         return false;
     trace->field = field;
     for (const struct tep_format_field *f = event->format.fields;
-         f != NULL && trace->fields < FM_PERF_TRACE_FIELDS; f = f->next) {
-        struct fm_perf_trace_field *to = &field[trace->fields];
+         f != NULL && trace->fields < FM_TRACE_FIELDS; f = f->next) {
+        struct fm_trace_field *to = &field[trace->fields];
         if (f->name == NULL || !form_of(f, to))
             continue;
         to->name = fm_arena_printf(arena, PREFIX "%s", f->name);
@@ -100,17 +100,17 @@ static size_t skip(const char *s, size_t n, size_t at, const char *what)
 
 /* Pairs { 0x1, "S" } behind prev_state. */
 static bool take_flags(struct fm_arena *arena, const char *s, size_t n,
-                       struct fm_perf_trace *trace)
+                       struct fm_trace *trace)
 {
     const char *state = memmem(s, n, "REC->prev_state", 15);
-    struct fm_perf_trace_flag *flag;
+    struct fm_trace_flag *flag;
     if (state == NULL)
         return true;
-    flag = fm_arena_alloc(arena, FM_PERF_TRACE_FLAGS * sizeof *flag);
+    flag = fm_arena_alloc(arena, FM_TRACE_FLAGS * sizeof *flag);
     if (flag == NULL)
         return false;
     trace->flag = flag;
-    for (size_t at = (size_t)(state - s); at < n && trace->flags < FM_PERF_TRACE_FLAGS;) {
+    for (size_t at = (size_t)(state - s); at < n && trace->flags < FM_TRACE_FLAGS;) {
         const char *open = memchr(s + at, '{', n - at);
         uint64_t bit;
         if (open == NULL)
@@ -124,7 +124,7 @@ static bool take_flags(struct fm_arena *arena, const char *s, size_t n,
         size_t length = close != NULL ? (size_t)(close - (s + at + 1)) : 0;
         if (length == 0 || length >= sizeof flag->letter)
             continue;
-        struct fm_perf_trace_flag *to = &flag[trace->flags++];
+        struct fm_trace_flag *to = &flag[trace->flags++];
         to->bit = bit;
         memset(to->letter, 0, sizeof to->letter);
         memcpy(to->letter, s + at + 1, length);
@@ -145,13 +145,13 @@ static const char *find_print(const char *text, size_t n)
     return NULL;
 }
 
-bool fm_perf_trace_parse(struct fm_arena *arena, const char *system, const char *text, size_t n,
-                         unsigned long_size, bool big, const struct fm_perf_trace **result)
+bool fm_trace_parse(struct fm_arena *arena, const char *system, const char *text, size_t n,
+                    unsigned long_size, bool big, const struct fm_trace **result)
 {
     static const char no_print[] = "print fmt: \"\"\n";
     const char *print = find_print(text, n);
     size_t head = print != NULL ? (size_t)(print - text) : n;
-    struct fm_perf_trace *trace = fm_arena_alloc(arena, sizeof *trace);
+    struct fm_trace *trace = fm_arena_alloc(arena, sizeof *trace);
     *result = NULL;
     if (trace == NULL)
         return false;
@@ -182,8 +182,8 @@ bool fm_perf_trace_parse(struct fm_arena *arena, const char *system, const char 
 
 /* ------------------------------------------------------------------ a payload */
 
-const struct fm_perf_trace_field *fm_perf_trace_find(const struct fm_perf_trace *trace,
-                                                     const char *name)
+const struct fm_trace_field *fm_trace_find(const struct fm_trace *trace,
+                                           const char *name)
 {
     for (size_t i = 0; trace != NULL && i < trace->fields; i++)
         if (strcmp(trace->field[i].name + strlen(PREFIX), name) == 0)
@@ -222,27 +222,27 @@ static bool text_value(struct fm_builder *builder, struct fm_cursor *c, size_t s
     return true;
 }
 
-bool fm_perf_trace_value(struct fm_builder *builder, const struct fm_perf_trace_field *field,
-                         const unsigned char *raw, size_t n, bool swap, uint64_t *value)
+bool fm_trace_value(struct fm_builder *builder, const struct fm_trace_field *field,
+                    const unsigned char *raw, size_t n, bool swap, uint64_t *value)
 {
     struct fm_cursor c;
     fm_cursor_init(&c, raw, n, 0, swap);
     fm_cursor_skip(&c, field->offset);
-    if (field->form == FM_PERF_TRACE_CHARS)
+    if (field->form == FM_TRACE_CHARS)
         return text_value(builder, &c, field->size, value);
-    if (field->form == FM_PERF_TRACE_DYNAMIC || field->form == FM_PERF_TRACE_RELATIVE) {
+    if (field->form == FM_TRACE_DYNAMIC || field->form == FM_TRACE_RELATIVE) {
         uint32_t place = fm_cursor_u32(&c);
         if (!fm_cursor_ok(&c))
             return false;
         size_t from = place & 0xffff, size = place >> 16;
-        if (field->form == FM_PERF_TRACE_RELATIVE)
+        if (field->form == FM_TRACE_RELATIVE)
             from += (size_t)field->offset + 4;
         fm_cursor_init(&c, raw, n, 0, swap);
         fm_cursor_skip(&c, from);
         return text_value(builder, &c, size, value);
     }
     *value = read_number(&c, field->size);
-    if (field->form == FM_PERF_TRACE_SIGNED)
+    if (field->form == FM_TRACE_SIGNED)
         *value = widen(*value, 8 * field->size);
     return fm_cursor_ok(&c);
 }

@@ -22,7 +22,9 @@
  * what queries expect of them is told in query/from.c. The rule of pairing is that of the Linux
  * scheduler's events as perf's own tools read them.
  */
-#include "import/perf/session.h"
+#include "import/sched.h"
+
+#include "import/import.h"
 
 enum { OFFCPU, RUNQ, WAKEUPS };
 enum { F_TIME, F_DUR, F_STACK, F_THREAD, F_COMM, F_CPU, F_STATE, F_BOUNDED, FIELDS };
@@ -35,64 +37,65 @@ static const struct fm_field field[FIELDS] = {
 };
 
 /* The kernel's letters since 4.14, for formats whose table is not there. */
-static const struct fm_perf_trace_flag usual[] = {
+static const struct fm_trace_flag usual[] = {
     {0x01, "S"}, {0x02, "D"}, {0x04, "T"}, {0x08, "t"}, {0x10, "X"}, {0x20, "Z"}, {0x40, "P"},
     {0x80, "I"}};
 
-void fm_perf_sched_init(struct fm_perf *perf)
+void fm_sched_init(struct fm_sched *s, const struct fm_import *import)
 {
-    fm_map_init(&perf->sched.by_tid, &perf->ctx->mem);
+    memset(s, 0, sizeof *s);
+    s->mem = &import->ctx->mem;
+    s->builder = import->builder;
+    s->only = import->options != NULL ? import->options->events : NULL;
+    fm_map_init(&s->by_tid, s->mem);
 }
 
-void fm_perf_sched_release(struct fm_perf *perf)
+void fm_sched_release(struct fm_sched *s)
 {
-    struct fm_perf_sched *s = &perf->sched;
     fm_map_release(&s->by_tid);
-    fm_mem_free(&perf->ctx->mem, s->off, s->off_cap * sizeof *s->off);
+    fm_mem_free(s->mem, s->off, s->off_cap * sizeof *s->off);
 }
 
-void fm_perf_sched_event(struct fm_perf *perf, const char *name,
-                         const struct fm_perf_trace *trace, struct fm_perf_sched_event *event)
+void fm_sched_event(struct fm_sched *s, const char *name,
+                    const struct fm_trace *trace, struct fm_sched_event *event)
 {
     memset(event, 0, sizeof *event);
     if (trace == NULL || !trace->sched)
         return;
     event->trace = trace;
     if (strcmp(name, "sched:sched_switch") == 0) {
-        event->prev = fm_perf_trace_find(trace, "prev_pid");
-        event->next = fm_perf_trace_find(trace, "next_pid");
-        event->state = fm_perf_trace_find(trace, "prev_state");
+        event->prev = fm_trace_find(trace, "prev_pid");
+        event->next = fm_trace_find(trace, "next_pid");
+        event->state = fm_trace_find(trace, "prev_state");
         if (event->prev != NULL && event->next != NULL) {
-            event->role = FM_PERF_SCHED_SWITCH;
-            perf->sched.switches = true;
+            event->role = FM_SCHED_SWITCH;
+            s->switches = true;
         }
     } else if (strcmp(name, "sched:sched_waking") == 0 ||
                strcmp(name, "sched:sched_wakeup") == 0) {
-        event->pid = fm_perf_trace_find(trace, "pid");
+        event->pid = fm_trace_find(trace, "pid");
         if (event->pid != NULL)
-            event->role = FM_PERF_SCHED_WAKE;
+            event->role = FM_SCHED_WAKE;
     }
 }
 
 /* ------------------------------------------------------------------ rows */
 
-static bool declare(struct fm_perf *perf)
+static bool declare(struct fm_sched *s)
 {
     static const char *const name[] = {"sched/offcpu", "sched/runq", "sched/wakeups"};
-    struct fm_perf_sched *s = &perf->sched;
-    const struct fm_import_options *options = perf->import->options;
     if (s->declared)
         return true;
     s->declared = true;
     /* rows that are worked out are made only when somebody may want them */
-    fm_binding_only(perf->binding, options != NULL ? options->events : NULL);
+    fm_binding_only(s->binding, s->only);
     for (size_t i = 0; i < FM_COUNT(name); i++) {
-        s->class_id[i] = fm_class_declare(perf->binding, name[i], field, FIELDS, 0, NULL);
+        s->class_id[i] = fm_class_declare(s->binding, name[i], field, FIELDS, 0, NULL);
         if (s->class_id[i] == -2)
-            return fm_perf_fail(perf, FM_NOMEM);
+            return false;
         s->wanted |= s->class_id[i] >= 0;
     }
-    fm_binding_only(perf->binding, NULL);
+    fm_binding_only(s->binding, NULL);
     return true;
 }
 
@@ -105,11 +108,11 @@ static void put(uint64_t *value, uint64_t *present, unsigned f, uint64_t v)
 }
 
 /* A row about a thread that was off; `waker` is the row it is linked to, or UINT64_MAX. */
-static bool add(struct fm_perf *perf, unsigned class, const struct fm_perf_off *off, uint64_t from,
+static bool add(struct fm_sched *s, unsigned class, const struct fm_sched_off *off, uint64_t from,
                 uint64_t to, bool bounded, uint64_t waker)
 {
     uint64_t value[FIELDS], present = 0, row;
-    if (perf->sched.class_id[class] < 0)
+    if (s->class_id[class] < 0)
         return true;
     put(value, &present, F_TIME, from);
     if (class != WAKEUPS)
@@ -121,30 +124,29 @@ static bool add(struct fm_perf *perf, unsigned class, const struct fm_perf_off *
     put(value, &present, F_STATE, off->state != 0 ? off->state : UINT64_MAX);
     if (bounded)
         put(value, &present, F_BOUNDED, 1);
-    row = fm_event(perf->binding, perf->sched.class_id[class], value, &present);
+    row = fm_event(s->binding, s->class_id[class], value, &present);
     if (row == UINT64_MAX)
-        return fm_builder_status(perf->builder) == FM_OK || fm_perf_fail(perf, FM_NOMEM);
+        return fm_builder_status(s->builder) == FM_OK;
     if (waker != UINT64_MAX)
-        fm_builder_link(perf->builder, FM_LINK_WAKER, row, FM_LINK_ROW, waker);
+        fm_builder_link(s->builder, FM_LINK_WAKER, row, FM_LINK_ROW, waker);
     return true;
 }
 
 /* ------------------------------------------------------------------ pairing */
 
-static struct fm_perf_off *find(struct fm_perf *perf, int32_t tid)
+static struct fm_sched_off *find(struct fm_sched *s, int32_t tid)
 {
-    const uint64_t *place = fm_map_find(&perf->sched.by_tid, (uint32_t)tid);
-    return place != NULL ? &perf->sched.off[*place] : NULL;
+    const uint64_t *place = fm_map_find(&s->by_tid, (uint32_t)tid);
+    return place != NULL ? &s->off[*place] : NULL;
 }
 
 /* NULL: no memory, and failed. */
-static struct fm_perf_off *get(struct fm_perf *perf, int32_t tid)
+static struct fm_sched_off *get(struct fm_sched *s, int32_t tid)
 {
-    struct fm_perf_sched *s = &perf->sched;
     bool fresh;
     uint64_t *place = fm_map_put(&s->by_tid, (uint32_t)tid, &fresh);
     if (place != NULL && fresh) {
-        if (!fm_grow(&perf->ctx->mem, (void **)&s->off, &s->off_cap, s->offs + 1, sizeof *s->off)) {
+        if (!fm_grow(s->mem, (void **)&s->off, &s->off_cap, s->offs + 1, sizeof *s->off)) {
             place = NULL;
         } else {
             *place = s->offs;
@@ -152,15 +154,13 @@ static struct fm_perf_off *get(struct fm_perf *perf, int32_t tid)
         }
     }
     if (place == NULL) {
-        (void)fm_perf_fail(perf, FM_NOMEM);
         return NULL;
     }
     return &s->off[*place];
 }
 
-static bool come_back(struct fm_perf *perf, struct fm_perf_off *off, uint64_t now, bool bounded)
+static bool come_back(struct fm_sched *s, struct fm_sched_off *off, uint64_t now, bool bounded)
 {
-    struct fm_perf_sched *s = &perf->sched;
     uint64_t waker = off->woken ? off->waker : UINT64_MAX;
     off->off = false;
     if (now < off->since) {
@@ -169,37 +169,37 @@ static bool come_back(struct fm_perf *perf, struct fm_perf_off *off, uint64_t no
     }
     s->made++;
     s->bounded += bounded;
-    if (!add(perf, OFFCPU, off, off->since, now, bounded, waker))
+    if (!add(s, OFFCPU, off, off->since, now, bounded, waker))
         return false;
     if (off->preempted)
-        return add(perf, RUNQ, off, off->since, now, bounded, UINT64_MAX);
+        return add(s, RUNQ, off, off->since, now, bounded, UINT64_MAX);
     if (!off->woken || now < off->wake_time) /* woken after its return: late records */
         return true;
-    return add(perf, RUNQ, off, off->wake_time, now, bounded, waker);
+    return add(s, RUNQ, off, off->wake_time, now, bounded, waker);
 }
 
-static bool go_off(struct fm_perf *perf, int32_t tid, const struct fm_perf_moment *m, fm_str state,
+static bool go_off(struct fm_sched *s, int32_t tid, const struct fm_sched_moment *m, fm_str state,
                    bool preempted)
 {
-    struct fm_perf_off *off = get(perf, tid);
+    struct fm_sched_off *off = get(s, tid);
     if (off == NULL)
         return false;
     if (off->off)
-        perf->sched.alone++;       /* it came back unseen */
-    *off = (struct fm_perf_off){.off = true, .preempted = preempted, .since = m->time,
+        s->alone++;       /* it came back unseen */
+    *off = (struct fm_sched_off){.off = true, .preempted = preempted, .since = m->time,
                                 .thread = m->thread, .comm = m->comm, .stack = m->stack,
                                 .cpu = m->cpu, .state = state};
     return true;
 }
 
 /* "S", "D", "R+", "D|K": by the kernel's table; *preempted for those that could have run on. */
-static fm_str state_text(struct fm_perf *perf, const struct fm_perf_trace *trace, uint64_t state,
+static fm_str state_text(struct fm_sched *s, const struct fm_trace *trace, uint64_t state,
                          bool *preempted)
 {
-    const struct fm_perf_trace_flag *flag = trace->flags > 0 ? trace->flag : usual;
+    const struct fm_trace_flag *flag = trace->flags > 0 ? trace->flag : usual;
     size_t flags = trace->flags > 0 ? trace->flags : FM_COUNT(usual), n = 0;
     uint64_t top = 0;
-    char text[FM_PERF_TRACE_FLAGS * sizeof flag->letter + 1];
+    char text[FM_TRACE_FLAGS * sizeof flag->letter + 1];
     for (size_t i = 0; i < flags; i++) {
         top = FM_MAX(top, flag[i].bit);
         if (flag[i].bit == 0 || (state & flag[i].bit) != flag[i].bit)
@@ -214,53 +214,53 @@ static fm_str state_text(struct fm_perf *perf, const struct fm_perf_trace *trace
         text[n++] = 'R';
     if (top < UINT64_C(1) << 62 && (state & top << 1) != 0)
         text[n++] = '+';
-    return fm_builder_str(perf->builder, text, n);
+    return fm_builder_str(s->builder, text, n);
 }
 
-static bool number(struct fm_perf *perf, const struct fm_perf_trace_field *f,
-                   const struct fm_perf_moment *m, uint64_t *v)
+static bool number(struct fm_sched *s, const struct fm_trace_field *f,
+                   const struct fm_sched_moment *m, uint64_t *v)
 {
     return f != NULL && f->type != FM_TYPE_STRING &&
-           fm_perf_trace_value(perf->builder, f, m->raw, m->raw_n, perf->swap, v);
+           fm_trace_value(s->builder, f, m->raw, m->raw_n, s->swap, v);
 }
 
-static bool on_switch(struct fm_perf *perf, const struct fm_perf_sched_event *event,
-                      const struct fm_perf_moment *m)
+static bool on_switch(struct fm_sched *s, const struct fm_sched_event *event,
+                      const struct fm_sched_moment *m)
 {
     uint64_t prev, next, bits = 0;
     bool preempted = false;
     fm_str state = 0;
-    if (!number(perf, event->prev, m, &prev) || !number(perf, event->next, m, &next)) {
-        fm_perf_note(perf, FM_DIAG_TRACE_PAYLOAD, perf->offset, 1);
+    if (!number(s, event->prev, m, &prev) || !number(s, event->next, m, &next)) {
+        fm_builder_diag(s->builder, FM_DIAG_TRACE_PAYLOAD, m->offset, 1);
         return true;
     }
-    struct fm_perf_off *off = next != 0 ? find(perf, (int32_t)next) : NULL;
+    struct fm_sched_off *off = next != 0 ? find(s, (int32_t)next) : NULL;
     if (off != NULL && off->off) {
-        if (!come_back(perf, off, m->time, false))
+        if (!come_back(s, off, m->time, false))
             return false;
     } else if (next != 0) {
-        perf->sched.alone++;
+        s->alone++;
     }
     if (prev == 0) {
-        perf->sched.everywhere = true;
+        s->everywhere = true;
         return true;
     }
-    if (number(perf, event->state, m, &bits))
-        state = state_text(perf, event->trace, bits, &preempted);
-    return go_off(perf, (int32_t)prev, m, state, preempted);
+    if (number(s, event->state, m, &bits))
+        state = state_text(s, event->trace, bits, &preempted);
+    return go_off(s, (int32_t)prev, m, state, preempted);
 }
 
-static bool on_wake(struct fm_perf *perf, const struct fm_perf_sched_event *event,
-                    const struct fm_perf_moment *m)
+static bool on_wake(struct fm_sched *s, const struct fm_sched_event *event,
+                    const struct fm_sched_moment *m)
 {
     uint64_t pid;
-    if (!number(perf, event->pid, m, &pid)) {
-        fm_perf_note(perf, FM_DIAG_TRACE_PAYLOAD, perf->offset, 1);
+    if (!number(s, event->pid, m, &pid)) {
+        fm_builder_diag(s->builder, FM_DIAG_TRACE_PAYLOAD, m->offset, 1);
         return true;
     }
-    struct fm_perf_off *off = pid != 0 ? find(perf, (int32_t)pid) : NULL;
+    struct fm_sched_off *off = pid != 0 ? find(s, (int32_t)pid) : NULL;
     if (off == NULL || !off->off || off->preempted || m->time < off->since) {
-        perf->sched.wake_alone++;
+        s->wake_alone++;
         return true;
     }
     if (off->woken)
@@ -268,63 +268,60 @@ static bool on_wake(struct fm_perf *perf, const struct fm_perf_sched_event *even
     off->woken = true;
     off->wake_time = m->time;
     off->waker = m->row;
-    return add(perf, WAKEUPS, off, m->time, m->time, false, m->row);
+    return add(s, WAKEUPS, off, m->time, m->time, false, m->row);
 }
 
-bool fm_perf_sched_sample(struct fm_perf *perf, const struct fm_perf_sched_event *event,
-                          const struct fm_perf_moment *m)
+bool fm_sched_sample(struct fm_sched *s, const struct fm_sched_event *event,
+                     const struct fm_sched_moment *m)
 {
-    struct fm_perf_sched *s = &perf->sched;
-    if (!declare(perf))
+    if (!declare(s))
         return false;
     if (!s->wanted || m->time == UINT64_MAX)
         return true;
     if (!s->everywhere && m->tid > 0) {
-        struct fm_perf_off *off = find(perf, m->tid);
-        if (off != NULL && off->off && !come_back(perf, off, m->time, true))
+        struct fm_sched_off *off = find(s, m->tid);
+        if (off != NULL && off->off && !come_back(s, off, m->time, true))
             return false;
     }
     switch (event->role) {
-    case FM_PERF_SCHED_SWITCH:
-        return on_switch(perf, event, m);
-    case FM_PERF_SCHED_WAKE:
-        return on_wake(perf, event, m);
+    case FM_SCHED_SWITCH:
+        return on_switch(s, event, m);
+    case FM_SCHED_WAKE:
+        return on_wake(s, event, m);
     default:
         return true;
     }
 }
 
-bool fm_perf_sched_record(struct fm_perf *perf, bool out, bool preempted,
-                          const struct fm_perf_moment *m)
+bool fm_sched_record(struct fm_sched *s, bool out, bool preempted,
+                     const struct fm_sched_moment *m)
 {
-    struct fm_perf_sched *s = &perf->sched;
     if (s->switches)
         return true;
-    if (!declare(perf))
+    if (!declare(s))
         return false;
     if (!s->wanted || m->time == UINT64_MAX || m->tid <= 0)
         return true;
     if (out)
-        return go_off(perf, m->tid, m, preempted ? fm_builder_str(perf->builder, "R", 1) : 0,
+        return go_off(s, m->tid, m, preempted ? fm_builder_str(s->builder, "R", 1) : 0,
                       preempted);
-    struct fm_perf_off *off = find(perf, m->tid);
+    struct fm_sched_off *off = find(s, m->tid);
     if (off != NULL && off->off)
-        return come_back(perf, off, m->time, false);
+        return come_back(s, off, m->time, false);
     s->alone++;
     return true;
 }
 
-void fm_perf_sched_finish(struct fm_perf *perf)
+void fm_sched_finish(struct fm_sched *s)
 {
-    struct fm_perf_sched *s = &perf->sched;
     uint64_t open = 0;
     if (!s->wanted)
         return;
     for (size_t i = 0; i < s->offs; i++)
         open += s->off[i].off;
-    fm_perf_note(perf, FM_DIAG_SCHED_PAIRS, FM_NO_OFFSET, s->made);
-    fm_perf_note(perf, FM_DIAG_SCHED_OPEN, FM_NO_OFFSET, open);
-    fm_perf_note(perf, FM_DIAG_SCHED_ALONE, FM_NO_OFFSET, s->alone);
-    fm_perf_note(perf, FM_DIAG_SCHED_BOUND, FM_NO_OFFSET, s->bounded);
-    fm_perf_note(perf, FM_DIAG_WAKE_ALONE, FM_NO_OFFSET, s->wake_alone);
+    fm_builder_diag(s->builder, FM_DIAG_SCHED_PAIRS, FM_NO_OFFSET, s->made);
+    fm_builder_diag(s->builder, FM_DIAG_SCHED_OPEN, FM_NO_OFFSET, open);
+    fm_builder_diag(s->builder, FM_DIAG_SCHED_ALONE, FM_NO_OFFSET, s->alone);
+    fm_builder_diag(s->builder, FM_DIAG_SCHED_BOUND, FM_NO_OFFSET, s->bounded);
+    fm_builder_diag(s->builder, FM_DIAG_WAKE_ALONE, FM_NO_OFFSET, s->wake_alone);
 }
