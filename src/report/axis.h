@@ -46,7 +46,7 @@ const char *fm_axis_label(const struct fm_axis *axis, double v, char buf[FM_AXIS
 struct fm_time_tick {
     int64_t at;
     bool major;                 /* `above` differs from the tick before */
-    char text[24];              /* "14:05", "3 Mar", "2026" */
+    char text[32];              /* "14:05", "3 Mar", "2026" */
     char above[24];             /* what it is part of: "3 Mar 2026", "2026", or "" */
 };
 
