@@ -135,7 +135,7 @@ struct fm_import_options {
     const char *buildid_dir;   /* build-id cache; NULL = $HOME/.debug */
     const char *kallsyms;      /* a kallsyms file to use for kernel frames; NULL = search */
     const char *vmlinux;       /* a vmlinux to use for kernel frames; NULL = search */
-    const char *map_dir;       /* folder with perf-PID.map files; NULL = the input's folder, /tmp */
+    const char *map_dir;       /* perf-PID.map, jit-PID.dump: sought there first; NULL = none */
     const char *keep;          /* labels beyond the default, "a,b" or "all"; NULL = none */
     const char *events;        /* what fm_select_options.event will name: an importer may leave the
                                 * rows of other events out ("auto": what `auto` cannot take);

@@ -111,7 +111,7 @@ const struct option_row option_table[] = {
      "the line behind each function, where it is known"},
     {0, "map-dir", "DIR", CMD_READS, GROUP_SYMBOLS, TEXT(import.map_dir),
      COMPLETE_DIRS, NULL, false,
-     "folder with perf-PID.map files"},
+     "folder with perf-PID.map and jitdump files"},
     {0, "names", "WORD,...", CMD_CONVERT | CMD_DIFF, GROUP_COMMAND, TEXT(export.names),
      COMPLETE_WORDS,
      "foldmill flamegraph jfrconv addresses annotate bci dot lines norm signatures simple", false,

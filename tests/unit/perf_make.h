@@ -48,6 +48,7 @@ struct make_event {
     uint64_t config, period, sample_type, read_format, flags, branch_type;
     uint64_t id[2];
     size_t ids;
+    uint32_t clockid;
 };
 
 enum make_form { MAKE_FILE, MAKE_OLD, MAKE_PIPE };

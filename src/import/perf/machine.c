@@ -62,6 +62,7 @@ static struct fm_perf_process *add_process(struct fm_perf_machine *m, int32_t pi
         return NULL;
     struct fm_perf_process *process = &m->process[m->processes];
     *process = (struct fm_perf_process){.pid = pid, .maps = fm_perf_tree_new(&m->maps),
+                                        .code = fm_perf_tree_new(&m->maps),
                                         .context = ++m->contexts,
                                         .kernel_epoch = m->kernel_epoch};
     *number = m->processes++;
@@ -85,9 +86,9 @@ uint64_t fm_perf_machine_context(struct fm_perf_machine *m, struct fm_perf_proce
 
 void fm_perf_machine_runs(struct fm_perf_machine *m, struct fm_perf_process *process)
 {
-    if (FM_LIKELY(process->before.root == 0))
+    if (FM_LIKELY(process->before.root == 0 && process->code_before.root == 0))
         return;
-    process->before.root = 0;
+    process->before.root = process->code_before.root = 0;
     process->context = ++m->contexts;
 }
 
@@ -203,7 +204,10 @@ bool fm_perf_machine_comm(struct fm_perf_machine *m, int32_t pid, int32_t tid, c
     if (exec) {
         struct fm_perf_process *process = &m->process[thread->process];
         process->before = process->maps;
+        process->code_before = process->code;
         process->maps = fm_perf_tree_new(&m->maps);
+        process->code = fm_perf_tree_new(&m->maps);
+        process->jit = 0;
         process->context = ++m->contexts;
     }
     set_comm(m, thread, fm_builder_str(m->builder, name, n), time);
@@ -239,8 +243,10 @@ static bool inherit(struct fm_perf_machine *m, int32_t pid, int32_t ppid, bool s
     parent = &m->process[from];
     child->name = parent->name;
     child->mnt_ns = parent->mnt_ns;
-    if (!synthesized)
+    if (!synthesized) {
         child->maps = fm_perf_tree_copy(&m->maps, &parent->maps);
+        child->code = fm_perf_tree_copy(&m->maps, &parent->code);
+    }
     return true;
 }
 

@@ -11,6 +11,7 @@
 #ifndef FM_IMPORT_PERF_MACHINE_H
 #define FM_IMPORT_PERF_MACHINE_H
 
+#include "import/perf/jit.h"
 #include "import/perf/maps.h"
 #include "store/build.h"
 
@@ -31,6 +32,7 @@ struct fm_perf_range {
     int32_t pid;
     uint32_t unwind;        /* its file, for userstack.c; FM_NONE until needed */
     uint32_t generation;
+    uint32_t code;          /* of a jitdump: its number + 1 */
     uint8_t kind;           /* enum fm_module_kind */
 };
 
@@ -41,7 +43,10 @@ struct fm_perf_process {
     uint64_t kernel_epoch;  /* of the kernel's mappings when context was given */
     uint64_t mnt_ns;
     fm_str name;            /* comm of its main thread; 0 unknown */
-    struct fm_perf_tree before;  /* mappings of the program before exec, until the new one runs */
+    struct fm_perf_tree code;    /* of jitdumps: over the mappings */
+    uint32_t jit;           /* number + 1 of its last jitdump */
+    /* of the program before exec, until the new one runs: */
+    struct fm_perf_tree before, code_before;
 };
 
 struct fm_perf_thread {
@@ -79,6 +84,7 @@ struct fm_perf_machine {
     struct fm_map cgroup;           /* id -> fm_str */
     struct fm_perf_tree modules, symbols, guest;   /* kernel modules, BPF code, guest kernel */
     uint32_t kernel;                /* range of the kernel image, or FM_PERF_NO_MAP */
+    struct fm_perf_jits jits;
     uint64_t contexts, kernel_epoch;
     uint64_t recorder_ns;           /* mount namespace of the recorder; 0 unknown */
     fm_module unknown;              /* "[unknown]"; FM_NONE until needed */
@@ -129,6 +135,8 @@ bool fm_perf_machine_fork(struct fm_perf_machine *m, int32_t pid, int32_t ppid, 
                           int32_t ptid, bool synthesized, int64_t time);
 void fm_perf_machine_exit(struct fm_perf_machine *m, int32_t pid, int32_t tid);
 bool fm_perf_machine_map(struct fm_perf_machine *m, const struct fm_perf_mapping *mapping);
+/* Adds a range to no tree yet; its number, or FM_PERF_NO_MAP without memory. */
+uint32_t fm_perf_machine_add_range(struct fm_perf_machine *m, struct fm_perf_range range);
 bool fm_perf_machine_symbol(struct fm_perf_machine *m, uint64_t start, uint64_t length,
                             const char *name, size_t n, bool unregister);
 bool fm_perf_machine_namespace(struct fm_perf_machine *m, int32_t pid, int32_t tid,

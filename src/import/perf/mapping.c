@@ -5,7 +5,8 @@
  *
  *     [vdso]                                              offsets in the vDSO image
  *     //anon* /dev/zero* /anon_hugepage* MAP_HUGETLB      made at run time: absolute addresses;
- *     [stack* /SYSV* [heap]*                              when not executable: no code at all
+ *     [stack* /SYSV* [heap]* [anon:* (of an application)  when not executable: no code at all
+ *     /memfd:doublemapper* (.NET)
  *     anything else                                       a file: ip - start + pgoff
  *
  * Data mappings cut what they cover and tell where an address lies, but are not used to name code:
@@ -23,7 +24,7 @@ static bool begins(const char *name, size_t n, const char *with)
 static bool is_anonymous(const char *name, size_t n, bool huge)
 {
     static const char *const prefix[] = {"//anon", "/dev/zero", "/anon_hugepage", "[stack",
-                                         "/SYSV", "[heap]"};
+                                         "/SYSV", "[heap]", "[anon:", "/memfd:doublemapper"};
     for (size_t i = 0; i < FM_COUNT(prefix); i++)
         if (begins(name, n, prefix[i]))
             return true;
@@ -87,8 +88,7 @@ static bool find_generation(struct fm_perf_machine *m, const struct fm_perf_mapp
     return true;
 }
 
-/* Adds a range; its number, or FM_PERF_NO_MAP without memory. */
-static uint32_t add_range(struct fm_perf_machine *m, struct fm_perf_range range)
+uint32_t fm_perf_machine_add_range(struct fm_perf_machine *m, struct fm_perf_range range)
 {
     if (m->ranges >= FM_PERF_NO_MAP ||
         !fm_grow(m->mem, (void **)&m->range, &m->range_cap, m->ranges + 1, sizeof *m->range))
@@ -120,7 +120,7 @@ static bool map_kernel(struct fm_perf_machine *m, const struct fm_perf_mapping *
     range.name = fm_builder_str(m->builder, name, n);
     if (mapping->build_id != NULL)
         range.build_id = hex_str(m, mapping->build_id, mapping->build_id_n);
-    uint32_t number = add_range(m, range);
+    uint32_t number = fm_perf_machine_add_range(m, range);
     if (number == FM_PERF_NO_MAP)
         return false;
     m->kernel_epoch++;
@@ -158,10 +158,15 @@ static bool map_user(struct fm_perf_machine *m, const struct fm_perf_mapping *ma
     if (range.kind == FM_MODULE_USER &&
         !find_generation(m, mapping, range.name, &range.generation))
         return false;
-    uint32_t number = add_range(m, range);
+    uint32_t number = fm_perf_machine_add_range(m, range);
     if (number == FM_PERF_NO_MAP)
         return false;
     process->context = ++m->contexts;
+    /* code of a JIT is gone where a file is mapped now */
+    if (process->code.root != 0 && !is_anonymous(name, n, mapping->huge) &&
+        !begins(name, n, "/memfd:") &&
+        !fm_perf_tree_set(&m->maps, &process->code, mapping->start, end, FM_PERF_NO_MAP))
+        return false;
     return fm_perf_tree_set(&m->maps, &process->maps, mapping->start, end, number);
 }
 
@@ -187,7 +192,7 @@ bool fm_perf_machine_symbol(struct fm_perf_machine *m, uint64_t start, uint64_t 
     if (end == start)
         return true;
     if (!unregister) {
-        number = add_range(m, (struct fm_perf_range){
+        number = fm_perf_machine_add_range(m, (struct fm_perf_range){
                                   .start = start, .end = end, .pid = -1, .kind = FM_MODULE_BPF,
                                   .name = fm_builder_str(m->builder, name, n)});
         if (number == FM_PERF_NO_MAP)
@@ -243,9 +248,15 @@ static uint32_t find_range(const struct fm_perf_machine *m, const struct fm_perf
             number = m->kernel;
         return number;
     case FM_PERF_MODE_USER:
-        number = fm_perf_tree_find(&m->maps, &process->maps, ip);
-        return number != FM_PERF_NO_MAP ? number
-                                        : fm_perf_tree_find(&m->maps, &process->before, ip);
+        if (FM_UNLIKELY(process->code.root != 0))
+            number = fm_perf_tree_find(&m->maps, &process->code, ip);
+        if (number == FM_PERF_NO_MAP)
+            number = fm_perf_tree_find(&m->maps, &process->maps, ip);
+        if (number == FM_PERF_NO_MAP)
+            number = fm_perf_tree_find(&m->maps, &process->code_before, ip);
+        if (number == FM_PERF_NO_MAP)
+            number = fm_perf_tree_find(&m->maps, &process->before, ip);
+        return number;
     case FM_PERF_MODE_GUEST_KERNEL:
         return fm_perf_tree_find(&m->maps, &m->guest, ip);
     default:
@@ -269,11 +280,37 @@ static uint8_t frame_kind(uint8_t mode, uint8_t module_kind)
                                         : mode < FM_COUNT(kind) ? kind[mode] : FM_FRAME_UNKNOWN;
 }
 
+/* What a jitdump says about an address. */
+static void name_code(struct fm_perf_machine *m, const struct fm_perf_range *range, uint64_t at,
+                      struct fm_frame_row *row)
+{
+    struct fm_perf_code *code = &m->jits.code[range->code - 1];
+    const struct fm_jitdump_line *line = fm_jitdump_line(code->dump, code->code, at);
+    if (code->function == 0) {
+        code->function = fm_builder_str(m->builder, code->code->name, strlen(code->code->name));
+        code->kind = FM_FRAME_JIT;
+    }
+    row->function = code->function;
+    row->raw = code->raw;
+    row->file = code->file;
+    row->line = code->line;
+    row->kind = code->kind;
+    if (line != NULL) {
+        row->file = fm_builder_str(m->builder, line->file, strlen(line->file));
+        row->line = line->line;
+    }
+}
+
 fm_frame fm_perf_machine_frame(struct fm_perf_machine *m, const struct fm_perf_process *process,
                                uint8_t mode, uint64_t ip, bool caller)
 {
     struct fm_frame_row row = {.address = ip, .caller = caller};
-    uint32_t number = find_range(m, process, mode, ip);
+    uint64_t at = caller && !m->jits.exact && ip > 0 ? ip - 1 : ip;
+    uint32_t number = FM_PERF_NO_MAP;
+    if (FM_UNLIKELY(process->code.root != 0) && mode == FM_PERF_MODE_USER)
+        number = fm_perf_tree_find(&m->maps, &process->code, at);
+    if (number == FM_PERF_NO_MAP)
+        number = find_range(m, process, mode, ip);
     if (number == FM_PERF_NO_MAP && mode == FM_PERF_MODE_UNKNOWN) {
         mode = ip >= 0xffff800000000000u ? FM_PERF_MODE_KERNEL : FM_PERF_MODE_USER;
         number = find_range(m, process, mode, ip);
@@ -288,6 +325,8 @@ fm_frame fm_perf_machine_frame(struct fm_perf_machine *m, const struct fm_perf_p
         row.address = ip + range->delta;
         if (range->kind == FM_MODULE_BPF)
             row.function = range->name;
+        if (range->code != 0)
+            name_code(m, range, at, &row);
     }
     return row.module != FM_NONE ? fm_builder_frame(m->builder, &row) : FM_NONE;
 }

@@ -444,6 +444,7 @@ static void release(struct fm_perf *perf)
     struct fm_mem *mem = &perf->ctx->mem;
     fm_order_release(&perf->order);
     fm_perf_blocks_release(&perf->blocks);
+    fm_perf_jits_release(perf);
     fm_perf_machine_release(&perf->machine);
     fm_perf_events_release(&perf->events);
     fm_map_release(&perf->waiting_by_tid);
@@ -467,6 +468,8 @@ static enum fm_status import(struct fm_import *import, struct fm_error *err)
     perf.perf_chains = options != NULL && options->callers_exact;
     fm_perf_events_init(&perf.events, mem);
     fm_perf_machine_init(&perf.machine, import->builder);
+    perf.machine.jits.exact = perf.perf_chains;
+    perf.machine.jits.wanted = options == NULL || !options->no_symbols;
     fm_perf_blocks_init(&perf.blocks, mem, BLOCKS_BUDGET);
     fm_order_init(&perf.order, mem);
     fm_map_init(&perf.waiting_by_tid, mem);

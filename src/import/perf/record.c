@@ -55,8 +55,19 @@ static int64_t known_time(uint64_t time)
     return time == 0 || time > INT64_MAX ? INT64_MIN : (int64_t)time;
 }
 
+/* Code that a JIT made before this time lies there before a record about its process changes it. */
+static bool lay_jit_code(struct fm_perf *perf, int32_t pid, int32_t tid, uint64_t time)
+{
+    if (FM_LIKELY(perf->machine.jits.n == 0))
+        return true;
+    struct fm_perf_thread *thread = fm_perf_machine_thread(&perf->machine, pid, tid);
+    if (thread == NULL)
+        return fm_perf_fail(perf, FM_NOMEM);
+    return fm_perf_jit_until(perf, thread->process, time);
+}
+
 static bool map_record(struct fm_perf *perf, struct fm_cursor *c, uint32_t type, uint16_t misc,
-                       size_t n)
+                       size_t n, uint64_t time)
 {
     struct fm_perf_mapping map = {.mode = misc & 7};
     uint32_t prot = 0, flags = 0;
@@ -87,7 +98,10 @@ static bool map_record(struct fm_perf *perf, struct fm_cursor *c, uint32_t type,
     map.huge = (flags & MAP_HUGETLB_BIT) != 0;
     if (map.mode == FM_PERF_MODE_HYPERVISOR || map.mode == FM_PERF_MODE_GUEST_USER)
         return true;    /* of another machine */
-    return memory(perf, fm_perf_machine_map(&perf->machine, &map));
+    if (map.mode == FM_PERF_MODE_USER && !lay_jit_code(perf, map.pid, map.tid, time))
+        return false;
+    return memory(perf, fm_perf_machine_map(&perf->machine, &map)) &&
+           fm_perf_jit_open(perf, &map);
 }
 
 static bool comm_record(struct fm_perf *perf, struct fm_cursor *c, uint16_t misc, size_t n,
@@ -114,6 +128,8 @@ static bool task_record(struct fm_perf *perf, struct fm_cursor *c, uint32_t type
         fm_perf_machine_exit(&perf->machine, pid, tid);
         return true;
     }
+    if (pid != ppid && !lay_jit_code(perf, ppid, ptid, time))
+        return false;
     return memory(perf, fm_perf_machine_fork(&perf->machine, pid, ppid, tid, ptid,
                                              (misc & FM_PERF_MISC_DATA) != 0, known_time(time)));
 }
@@ -217,7 +233,7 @@ bool fm_perf_deliver(struct fm_perf *perf, const unsigned char *p, size_t n, uin
     switch (type) {
     case FM_PERF_R_MMAP:
     case FM_PERF_R_MMAP2:
-        return map_record(perf, &body, type, misc, n);
+        return map_record(perf, &body, type, misc, n, time);
     case FM_PERF_R_COMM:
         return comm_record(perf, &body, misc, n, time);
     case FM_PERF_R_FORK:
@@ -335,6 +351,15 @@ bool fm_perf_user_record(struct fm_perf *perf, const unsigned char *p, size_t n,
         uint64_t at = fm_cursor_offset(&c);
         return fm_perf_feature(perf, bit < 256 ? (unsigned)bit : 255u,
                                fm_cursor_bytes(&c, left), left, at);
+    }
+    case FM_PERF_R_TIME_CONV: {
+        struct fm_perf_jits *jits = &perf->machine.jits;
+        uint64_t shift = fm_cursor_u64(&c);
+        jits->shift = (uint16_t)(shift & 63);
+        jits->mult = fm_cursor_u64(&c);
+        jits->zero = fm_cursor_u64(&c);
+        jits->has_conversion = fm_cursor_ok(&c) && shift < 64 && jits->mult != 0;
+        return fm_cursor_ok(&c) ? true : short_body(perf, type, n);
     }
     case FM_PERF_R_STAT:
         fm_perf_note(perf, FM_DIAG_PART_READ, offset, 1);

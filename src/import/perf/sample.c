@@ -612,6 +612,9 @@ bool fm_perf_sample(struct fm_perf *perf, const unsigned char *p, size_t n)
         return false;
     if ((s.misc & 7) == FM_PERF_MODE_USER)
         fm_perf_machine_runs(&perf->machine, &perf->machine.process[s.process]);
+    if (FM_UNLIKELY(perf->machine.process[s.process].jit != 0) &&
+        !fm_perf_jit_until(perf, s.process, known(&s, F_TIME)))
+        return false;
     fm_node stack = stack_of(perf, &s);
     if (FM_UNLIKELY(perf->status != FM_OK))
         return false;
