@@ -29,7 +29,8 @@ enum {
     TRACING_DATA = 1, BUILD_ID = 2, HOSTNAME = 3, OSRELEASE = 4, PERF_VERSION = 5, ARCH = 6,
     NRCPUS = 7, CPUDESC = 8, CPUID = 9, TOTAL_MEM = 10, CMDLINE = 11, EVENT_DESC = 12,
     CPU_TOPOLOGY = 13, NUMA_TOPOLOGY = 14, PMU_MAPPINGS = 16, GROUP_DESC = 17, SAMPLE_TIME = 21,
-    CLOCKID = 23, COMPRESSED = 27, CLOCK_DATA = 29, KNOWN_FEATURES = 35
+    CLOCKID = 23, COMPRESSED = 27, CLOCK_DATA = 29, KNOWN_FEATURES = 35,
+    SIMPLEPERF_FIRST = 128, SIMPLEPERF_LAST = 134
 };
 
 #define SECTION_MAX ((uint64_t)256 << 20)
@@ -343,7 +344,9 @@ bool fm_perf_feature(struct fm_perf *perf, unsigned bit, const unsigned char *da
         clock_feature(perf, &c);
         break;
     default:
-        if (bit >= KNOWN_FEATURES)
+        if (bit >= SIMPLEPERF_FIRST && bit <= SIMPLEPERF_LAST)
+            going = fm_perf_simple_feature(perf, bit, &c);
+        else if (bit >= KNOWN_FEATURES)
             fm_perf_note(perf, FM_DIAG_FEATURE_UNKNOWN, offset, 1);
         break;
     }

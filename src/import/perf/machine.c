@@ -26,6 +26,7 @@ void fm_perf_machine_init(struct fm_perf_machine *m, struct fm_builder *builder)
     fm_map_init(&m->build_id, mem);
     fm_map_init(&m->file_at, mem);
     fm_map_init(&m->cgroup, mem);
+    fm_perf_names_init(&m->names, mem);
     m->modules = fm_perf_tree_new(&m->maps);
     m->symbols = fm_perf_tree_new(&m->maps);
     m->guest = fm_perf_tree_new(&m->maps);
@@ -43,6 +44,7 @@ void fm_perf_machine_release(struct fm_perf_machine *m)
     fm_map_release(&m->build_id);
     fm_map_release(&m->file_at);
     fm_map_release(&m->cgroup);
+    fm_perf_names_release(&m->names);
     fm_mem_free(m->mem, m->range, m->range_cap * sizeof *m->range);
     fm_mem_free(m->mem, m->process, m->process_cap * sizeof *m->process);
     fm_mem_free(m->mem, m->thread, m->thread_cap * sizeof *m->thread);

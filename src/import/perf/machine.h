@@ -13,6 +13,7 @@
 
 #include "import/perf/jit.h"
 #include "import/perf/maps.h"
+#include "import/perf/names.h"
 #include "store/build.h"
 
 /* misc & 7 of a record, and the mode of a part of a call chain */
@@ -87,6 +88,8 @@ struct fm_perf_machine {
     struct fm_perf_jits jits;
     uint64_t contexts, kernel_epoch;
     uint64_t recorder_ns;           /* mount namespace of the recorder; 0 unknown */
+    struct fm_perf_names names;     /* symbols that the recording brings along */
+    bool calls_exact;               /* chains hold calls, not return addresses */
     fm_module unknown;              /* "[unknown]"; FM_NONE until needed */
     uint32_t recent[FM_PERF_RECENT];    /* threads found last, by tid; FM_NONE none */
 };
@@ -102,6 +105,7 @@ struct fm_perf_mapping {
     size_t name_n;
     bool code;              /* may be executed */
     bool huge;              /* MAP_HUGETLB */
+    bool jit;               /* a file of code made at run time: symbols by address */
     uint8_t mode;           /* enum fm_perf_mode of the record */
 };
 

@@ -144,7 +144,10 @@ static bool map_user(struct fm_perf_machine *m, const struct fm_perf_mapping *ma
     if (thread == NULL)
         return false;
     struct fm_perf_process *process = &m->process[thread->process];
-    if (n == 6 && memcmp(name, "[vdso]", 6) == 0) {
+    if (mapping->jit) {
+        range.kind = FM_MODULE_JIT;
+        range.delta = 0;
+    } else if (n == 6 && memcmp(name, "[vdso]", 6) == 0) {
         range.kind = FM_MODULE_VDSO;
         range.delta = 0 - mapping->start;
     } else if (is_anonymous(name, n, mapping->huge)) {
@@ -301,9 +304,24 @@ static void name_code(struct fm_perf_machine *m, const struct fm_perf_range *ran
     }
 }
 
+/* The name that the recording itself has for the frame's address. */
+static void name_frame(struct fm_perf_machine *m, const struct fm_perf_range *range, uint64_t ip,
+                       struct fm_frame_row *row)
+{
+    struct fm_perf_names_file *file = fm_perf_names_of(&m->names, range->name);
+    if (file == NULL)
+        return;
+    /* code made at run time has absolute addresses, whatever kind of file holds its symbols */
+    row->function = range->kind == FM_MODULE_JIT ? fm_perf_names_absolute(file, ip)
+                                                 : fm_perf_names_at(file, ip, ip + range->delta);
+    if (file->kind == FM_PERF_NAMES_DEX)
+        row->kind = FM_FRAME_INTERPRETED;
+}
+
 fm_frame fm_perf_machine_frame(struct fm_perf_machine *m, const struct fm_perf_process *process,
                                uint8_t mode, uint64_t ip, bool caller)
 {
+    caller = caller && !m->calls_exact;
     struct fm_frame_row row = {.address = ip, .caller = caller};
     uint64_t at = caller && !m->jits.exact && ip > 0 ? ip - 1 : ip;
     uint32_t number = FM_PERF_NO_MAP;
@@ -327,6 +345,8 @@ fm_frame fm_perf_machine_frame(struct fm_perf_machine *m, const struct fm_perf_p
             row.function = range->name;
         if (range->code != 0)
             name_code(m, range, at, &row);
+        if (m->names.files > 0)
+            name_frame(m, range, ip, &row);
     }
     return row.module != FM_NONE ? fm_builder_frame(m->builder, &row) : FM_NONE;
 }

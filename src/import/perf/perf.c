@@ -449,6 +449,7 @@ static void release(struct fm_perf *perf)
     fm_perf_events_release(&perf->events);
     fm_map_release(&perf->waiting_by_tid);
     fm_sched_release(&perf->sched);
+    fm_map_release(&perf->simple_dso);
     fm_perf_userstack_release(perf);
     fm_mem_free(mem, perf->words, perf->word_cap * sizeof *perf->words);
     fm_mem_free(mem, perf->frame, perf->frame_cap * sizeof *perf->frame);
@@ -465,6 +466,8 @@ static enum fm_status import(struct fm_import *import, struct fm_error *err)
     const struct fm_import_options *options = import->options;
     struct fm_error ignored = {0};
     perf.err = err != NULL ? err : &ignored;
+    if (options != NULL && options->demangle != NULL)
+        (void)fm_demangle_find(options->demangle, &perf.demangle);    /* else named by the caller */
     perf.perf_chains = options != NULL && options->callers_exact;
     fm_perf_events_init(&perf.events, mem);
     fm_perf_machine_init(&perf.machine, import->builder);
@@ -474,6 +477,7 @@ static enum fm_status import(struct fm_import *import, struct fm_error *err)
     fm_order_init(&perf.order, mem);
     fm_map_init(&perf.waiting_by_tid, mem);
     fm_sched_init(&perf.sched, import);
+    fm_map_init(&perf.simple_dso, mem);
     fm_perf_userstack_init(&perf);
     enum fm_status status = fm_binding_new(import->mapping, import->builder,
                                            options != NULL ? options->keep : NULL, &perf.binding,

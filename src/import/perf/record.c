@@ -22,6 +22,7 @@
 #define MNT_NAMESPACE 5u
 #define PROT_EXEC_BIT 4u
 #define MAP_HUGETLB_BIT 0x40000u
+#define SIMPLEPERF_JIT_PROT 0x4000u  /* marks files with symbols of code made at run time */
 
 static const char *const name_of_type[FM_PERF_R_KNOWN] = {
     [1] = "MMAP", "LOST", "COMM", "EXIT", "THROTTLE", "UNTHROTTLE", "FORK", "READ", "SAMPLE",
@@ -33,9 +34,29 @@ static const char *const name_of_type[FM_PERF_R_KNOWN] = {
     "HEADER_FEATURE", "COMPRESSED", "FINISHED_INIT", "COMPRESSED2", "BPF_METADATA",
     "SCHEDSTAT_CPU", "SCHEDSTAT_DOMAIN"};
 
+static const char *const simple_name[FM_PERF_R_SIMPLE_LAST - FM_PERF_R_SIMPLE_FIRST + 1] = {
+    "SIMPLE_KERNEL_SYMBOL", "SIMPLE_DSO", "SIMPLE_SYMBOL", "SIMPLE_SPLIT", "SIMPLE_SPLIT_END",
+    "SIMPLE_EVENT_ID", "SIMPLE_CALLCHAIN", "SIMPLE_UNWINDING_RESULT", "SIMPLE_TRACING_DATA",
+    "SIMPLE_DEBUG"};
+
 const char *fm_perf_record_name(uint32_t type)
 {
-    return type < FM_PERF_R_KNOWN && name_of_type[type] != NULL ? name_of_type[type] : NULL;
+    size_t slot = fm_perf_record_slot(type);
+    return slot != FM_PERF_R_KNOWN ? fm_perf_slot_name(slot) : NULL;
+}
+
+size_t fm_perf_record_slot(uint32_t type)
+{
+    if (type >= FM_PERF_R_SIMPLE_FIRST && type <= FM_PERF_R_SIMPLE_LAST)
+        return FM_PERF_R_KNOWN + 1 + type - FM_PERF_R_SIMPLE_FIRST;
+    return type < FM_PERF_R_KNOWN && name_of_type[type] != NULL ? type : FM_PERF_R_KNOWN;
+}
+
+const char *fm_perf_slot_name(size_t slot)
+{
+    return slot < FM_PERF_R_KNOWN    ? name_of_type[slot]
+           : slot == FM_PERF_R_KNOWN ? "unknown"
+                                     : simple_name[slot - FM_PERF_R_KNOWN - 1];
 }
 
 static bool short_body(struct fm_perf *perf, uint32_t type, size_t n)
@@ -96,6 +117,7 @@ static bool map_record(struct fm_perf *perf, struct fm_cursor *c, uint32_t type,
         return short_body(perf, type, n);
     map.code = (misc & FM_PERF_MISC_DATA) == 0 || (prot & PROT_EXEC_BIT) != 0;
     map.huge = (flags & MAP_HUGETLB_BIT) != 0;
+    map.jit = prot == SIMPLEPERF_JIT_PROT;
     if (map.mode == FM_PERF_MODE_HYPERVISOR || map.mode == FM_PERF_MODE_GUEST_USER)
         return true;    /* of another machine */
     if (map.mode == FM_PERF_MODE_USER && !lay_jit_code(perf, map.pid, map.tid, time))

@@ -660,8 +660,8 @@ void fm_perf_samples_finish(struct fm_perf *perf)
     fm_perf_waiting_finish(perf);
     fm_sched_finish(&perf->sched);
     fm_account_in(perf->builder, perf->samples_in);
-    for (size_t i = 0; i <= FM_PERF_R_KNOWN; i++) {
-        const char *name = i < FM_PERF_R_KNOWN ? fm_perf_record_name((uint32_t)i) : "unknown";
+    for (size_t i = 0; i < FM_PERF_R_SLOTS; i++) {
+        const char *name = fm_perf_slot_name(i);
         if (perf->count[i] == 0)
             continue;
         fm_account_record(perf->builder, FM_ACCOUNT_RECORDS,

@@ -2,6 +2,7 @@
  * session.h - one import of a perf.data: what its layers share.
  *
  *     perf.c      probe, header, attributes, the order of things; directories
+ *     simpleperf.c  sections and records of simpleperf
  *     feature.c   feature sections -> provenance, build-ids, event names
  *     tracing.c   names and formats of tracepoints from the tracing data
  *     stream.c    bytes -> records; compressed records -> records; rounds
@@ -35,8 +36,12 @@ enum {
     FM_PERF_R_STAT = 76, FM_PERF_R_EVENT_UPDATE = 78, FM_PERF_R_TIME_CONV = 79,
     FM_PERF_R_HEADER_FEATURE = 80, FM_PERF_R_COMPRESSED = 81, FM_PERF_R_COMPRESSED2 = 83,
     FM_PERF_R_KNOWN = 87,
-    FM_PERF_R_SIMPLEPERF = 32768
+    FM_PERF_R_SIMPLEPERF = 32768, FM_PERF_R_SPLIT = 32772, FM_PERF_R_SPLIT_END = 32773,
+    FM_PERF_R_SIMPLE_FIRST = 32769, FM_PERF_R_SIMPLE_LAST = 32778
 };
+
+/* Places to count records in: perf's types, all unknown ones, simpleperf's. */
+#define FM_PERF_R_SLOTS (FM_PERF_R_KNOWN + 1 + FM_PERF_R_SIMPLE_LAST - FM_PERF_R_SIMPLE_FIRST + 1)
 
 #define FM_PERF_HEADER 8u            /* u32 type, u16 misc, u16 size */
 #define FM_PERF_MISC_DATA (1u << 13) /* MMAP: no code; COMM: by exec; FORK: made by perf */
@@ -61,6 +66,8 @@ struct fm_perf_stream {
     struct fm_perf_stream *inner;   /* what its compressed records hold */
     struct fm_inflate *inflate;
     bool inflate_bad;
+    unsigned char *split;           /* simpleperf: pieces of a record so far */
+    size_t split_n, split_cap;
     uint64_t records;
 };
 
@@ -89,6 +96,7 @@ struct fm_perf {
     struct fm_input *input;         /* whose header was read */
     const char *name;               /* of the input that is being read, for messages */
     bool swap, big, pipe;
+    enum fm_demangle demangle;      /* of names that the recording brings along */
     bool perf_chains;               /* chains as perf script prints them */
 
     struct fm_perf_events events;
@@ -124,8 +132,9 @@ struct fm_perf {
     struct fm_perf_userstack userstack;
 
     uint64_t samples_in;            /* those that were dropped before a mapping saw them */
-    uint64_t count[FM_PERF_R_KNOWN + 1];
-    uint64_t first[FM_PERF_R_KNOWN + 1];
+    struct fm_map simple_dso;       /* simpleperf: id -> fm_str of a path */
+    uint64_t count[FM_PERF_R_SLOTS];    /* by fm_perf_record_slot() */
+    uint64_t first[FM_PERF_R_SLOTS];
     uint64_t done, total;           /* bytes, for progress */
     uint64_t ticks;
 
@@ -154,6 +163,14 @@ bool fm_perf_feature(struct fm_perf *perf, unsigned bit, const unsigned char *da
 /* BUILD_ID entry, without its record header. */
 bool fm_perf_build_id_entry(struct fm_perf *perf, struct fm_cursor *c, uint16_t misc, bool old);
 
+/* simpleperf.c */
+/* A feature section from 128 on. */
+bool fm_perf_simple_feature(struct fm_perf *perf, unsigned bit, struct fm_cursor *c);
+/* A record from 32768 on, or HEADER_TRACING_DATA with its data inside: n bytes behind the
+ * header. */
+bool fm_perf_simple_record(struct fm_perf *perf, uint32_t type, const unsigned char *data,
+                           size_t n, uint64_t offset);
+
 /* tracing.c */
 bool fm_perf_tracing(struct fm_perf *perf, const unsigned char *data, size_t n, uint64_t offset);
 
@@ -172,6 +189,9 @@ bool fm_perf_deliver(struct fm_perf *perf, const unsigned char *p, size_t n, uin
 bool fm_perf_user_record(struct fm_perf *perf, const unsigned char *p, size_t n,
                          uint64_t offset);
 const char *fm_perf_record_name(uint32_t type);
+/* The place of a type in struct fm_perf.count; the name of a place. */
+size_t fm_perf_record_slot(uint32_t type);
+const char *fm_perf_slot_name(size_t slot);
 
 /* sample.c */
 bool fm_perf_sample(struct fm_perf *perf, const unsigned char *p, size_t n);

@@ -51,6 +51,7 @@ void fm_perf_stream_release(struct fm_perf *perf, struct fm_perf_stream *stream)
     }
     fm_inflate_free(stream->inflate);
     fm_mem_free(&perf->ctx->mem, stream->gather, stream->gather_cap);
+    fm_mem_free(&perf->ctx->mem, stream->split, stream->split_cap);
     if (stream->block != NO_BLOCK && stream->block < perf->blocks.n)
         fm_perf_blocks_close(&perf->blocks, stream->block);
     fm_perf_stream_init(stream);
@@ -348,6 +349,10 @@ static bool take_after(struct fm_perf *perf, struct fm_perf_stream *stream)
         return true;
     uint64_t need = stream->gather_need;
     stream->gather_need = 0;
+    if (stream->gather_type >= FM_PERF_R_SIMPLEPERF)
+        return fm_perf_simple_record(perf, stream->gather_type, stream->gather + FM_PERF_HEADER,
+                                     (size_t)need - FM_PERF_HEADER,
+                                     stream->gather_offset + FM_PERF_HEADER);
     return stream->gather_type == FM_PERF_R_COMPRESSED2
                ? inflate_many(perf, stream, stream->gather, (size_t)need, stream->gather_offset)
                : fm_perf_tracing(perf, stream->gather, (size_t)need, stream->gather_offset);
@@ -377,7 +382,7 @@ static bool stop(struct fm_perf *perf, struct fm_perf_stream *stream, const unsi
 
 static void count_record(struct fm_perf *perf, uint32_t type, uint64_t offset)
 {
-    size_t k = fm_perf_record_name(type) != NULL ? type : FM_PERF_R_KNOWN;
+    size_t k = fm_perf_record_slot(type);
     if (perf->count[k]++ == 0)
         perf->first[k] = offset;
     if (k == FM_PERF_R_KNOWN)
@@ -394,6 +399,35 @@ static bool kernel_record(struct fm_perf *perf, struct fm_perf_stream *stream, u
         fm_perf_note(perf, FM_DIAG_RECORD_ORDER, offset, 1);
     }
     return fm_perf_deliver(perf, p, n, offset);
+}
+
+/* simpleperf: pieces of a record that is too long for one; the pieces have a header of their own as
+ * well, in front. */
+static bool split_record(struct fm_perf *perf, struct fm_perf_stream *stream, uint32_t type,
+                         const unsigned char *p, size_t n, uint64_t offset)
+{
+    if (type == FM_PERF_R_SPLIT) {
+        n -= FM_PERF_HEADER;
+        if (n > GATHER_MAX - stream->split_n)
+            return true;
+        if (!fm_grow(&perf->ctx->mem, (void **)&stream->split, &stream->split_cap,
+                     stream->split_n + n + 1, 1))
+            return fm_perf_fail(perf, FM_NOMEM);
+        memcpy(stream->split + stream->split_n, p + FM_PERF_HEADER, n);
+        stream->split_n += n;
+        return true;
+    }
+    n = stream->split_n;
+    stream->split_n = 0;
+    uint32_t whole = n >= FM_PERF_HEADER ? fm_perf_u32(stream->split, perf->swap) : 0;
+    if (whole < FM_PERF_R_SIMPLEPERF) {
+        fm_perf_damage(perf, FM_DIAG_RECORD_BODY, FM_FORMAT, offset,
+                       "a record in pieces: %zu bytes of no known type", n);
+        return true;
+    }
+    count_record(perf, whole, offset);
+    return fm_perf_simple_record(perf, whole, stream->split + FM_PERF_HEADER, n - FM_PERF_HEADER,
+                                 offset);
 }
 
 static bool own_record(struct fm_perf *perf, struct fm_perf_stream *stream, uint32_t type,
@@ -419,14 +453,21 @@ static bool own_record(struct fm_perf *perf, struct fm_perf_stream *stream, uint
     }
     case FM_PERF_R_TRACING_DATA:
         if (n > 16)     /* older simpleperf: inside */
-            return true;
+            return fm_perf_simple_record(perf, type, p + FM_PERF_HEADER, n - FM_PERF_HEADER,
+                                         offset + FM_PERF_HEADER);
         skip_after(stream, type, fm_cursor_u32(&c), offset + n);
         return true;
     case FM_PERF_R_AUXTRACE:
         skip_after(stream, type, fm_cursor_u64(&c), offset + n);
         return fm_perf_user_record(perf, p, n, offset);
+    case FM_PERF_R_SPLIT:
+    case FM_PERF_R_SPLIT_END:
+        return split_record(perf, stream, type, p, n, offset);
     default:
-        return fm_perf_user_record(perf, p, n, offset);
+        return type >= FM_PERF_R_SIMPLEPERF
+                   ? fm_perf_simple_record(perf, type, p + FM_PERF_HEADER, n - FM_PERF_HEADER,
+                                           offset + FM_PERF_HEADER)
+                   : fm_perf_user_record(perf, p, n, offset);
     }
 }
 
@@ -477,7 +518,8 @@ static bool cut_records(struct fm_perf *perf, struct fm_perf_stream *stream)
         if (FM_UNLIKELY(size > 65535)) {
             count_record(perf, type, offset);
             stream->records++;
-            if (type == FM_PERF_R_COMPRESSED2 && size <= GATHER_MAX)
+            if ((type == FM_PERF_R_COMPRESSED2 || type >= FM_PERF_R_SIMPLE_FIRST) &&
+                type <= FM_PERF_R_SIMPLE_LAST && size <= GATHER_MAX)
                 skip_after(stream, type, size, offset);
             else
                 stream->skip = size;
