@@ -196,6 +196,8 @@ static enum fm_status name_frames(struct fm_ctx *ctx, struct fm_store *store,
         return FM_OK;
     fm_arena_init(&arena, &ctx->mem);
     symbol.os_release = provenance(store, "kernel");
+    symbol.inlines = o->inlines;
+    symbol.lines = o->lines;
     symbol.input_dir = folder(&arena, path);
     if (o->demangle != NULL && !fm_demangle_find(o->demangle, &symbol.demangle))
         status = fm_error_set(err, FM_CONFIG,

@@ -176,6 +176,28 @@ static char *labels_to_keep(const struct options *o, const char *needs)
     return keep;
 }
 
+/* Is a word in a comma-joined list? */
+static bool lists(const char *list, const char *word)
+{
+    const size_t len = strlen(word);
+
+    while (list && *list) {
+        size_t n = strcspn(list, ",");
+
+        if (n == len && memcmp(list, word, n) == 0)
+            return true;
+        list += n + (list[n] == ',');
+    }
+    return false;
+}
+
+/* Lines of machine code are looked up in debug data only where something shows them. */
+static bool shows_lines(const struct options *o, const char *keep)
+{
+    return o->export.lines || lists(o->export.names, "lines") || lists(keep, "line") ||
+           lists(keep, "file");
+}
+
 /* The label that a word of --keep means, without what says that it is one. */
 static const char *bare_label(const char *word)
 {
@@ -245,6 +267,7 @@ int load(struct cli *cli, const char *const *path, size_t n, const char *needs,
         return EXIT_USAGE;
     keep = labels_to_keep(&cli->options, needs);
     import.keep = keep;
+    import.lines = import.lines || shows_lines(&cli->options, keep);
     show_progress(cli->ctx);
     status = fm_import(cli->ctx, path, n, &import, store, &err);
     hide_progress();

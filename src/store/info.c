@@ -395,7 +395,7 @@ size_t fm_store_memory(const struct fm_store *store)
     size_t n = sizeof *store + sizeof *store->lazy + fm_strings_memory(&store->strings) +
                store->blocks.bytes + store->segment_cap * sizeof *store->segment +
                store->link_cap * sizeof *store->link +
-               store->nodes * (sizeof *store->tree + sizeof *store->append);
+               store->nodes * sizeof *store->tree + store->appends * sizeof *store->append;
 
     for (size_t i = 0; i < store->segments; i++)
         n += store->segment[i].col_cap * sizeof *store->segment[i].col;

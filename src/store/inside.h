@@ -81,6 +81,7 @@ struct fm_store {
     struct fm_tree_node *tree;  /* pre-order; NULL until sealed */
     uint32_t *append;           /* append id -> tree node */
     size_t nodes;
+    size_t appends;             /* of append: nodes, until inlined calls are expanded */
     bool left_out;              /* events that nobody asked for */
     struct fm_lazy *lazy;
 };

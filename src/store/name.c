@@ -125,7 +125,7 @@ static bool is_java(const struct fm_frame_row *frame)
 {
     return frame->signature != 0 || frame->kind == FM_FRAME_JIT ||
            frame->kind == FM_FRAME_INTERPRETED || frame->kind == FM_FRAME_C1 ||
-           frame->kind == FM_FRAME_INLINED;
+           (frame->kind == FM_FRAME_INLINED && frame->address == UINT64_MAX);
 }
 
 /* How to write a name that may be Java's "pkg/Cls.method": bits of store/java.h, 0 = as it is. */

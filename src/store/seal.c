@@ -24,7 +24,7 @@ static bool seal_tree(struct fm_builder *b)
         s->tree = NULL;
         return false;
     }
-    s->nodes = n;
+    s->nodes = s->appends = n;
     return fm_tree_order(&b->tree, s->append, s->tree);
 }
 

@@ -26,7 +26,7 @@ void fm_store_free(struct fm_store *store)
     fm_mem_free(mem, store->segment, store->segment_cap * sizeof *store->segment);
     fm_mem_free(mem, store->link, store->link_cap * sizeof *store->link);
     fm_mem_free(mem, store->tree, store->nodes * sizeof *store->tree);
-    fm_mem_free(mem, store->append, store->nodes * sizeof *store->append);
+    fm_mem_free(mem, store->append, store->appends * sizeof *store->append);
     fm_chunks_release(&store->blocks);
     fm_tables_release(&store->t, mem);
     fm_strings_release(&store->strings);
@@ -265,13 +265,13 @@ const struct fm_tree_node *fm_store_tree(const struct fm_store *store)
 
 uint32_t fm_store_tree_node(const struct fm_store *store, fm_node append_id)
 {
-    fm_assert(append_id < store->nodes);
+    fm_assert(append_id < store->appends);
     return store->append[append_id];
 }
 
 size_t fm_store_append_nodes(const struct fm_store *store)
 {
-    return store->nodes;
+    return store->appends;
 }
 
 const uint32_t *fm_store_append_map(const struct fm_store *store)

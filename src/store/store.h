@@ -323,6 +323,18 @@ struct fm_frame_row *fm_store_frame_edit(struct fm_store *store, fm_frame f);
 struct fm_module_row *fm_store_module_edit(struct fm_store *store, fm_module m);
 struct fm_source *fm_store_source_edit(struct fm_store *store, size_t i);
 
+/* A further frame, for calls that were inlined. FM_NONE: no memory. Pointers to frames end here. */
+fm_frame fm_store_frame_add(struct fm_store *store, const struct fm_frame_row *row);
+/* Every node of a frame becomes a chain: the frame, then [first, first + n), the last one being
+ * what the rows of the node and its children meet. Rows keep their append ids. At most one
+ * expansion a frame, and only one call a store. False: no memory. */
+struct fm_expansion {
+    fm_frame frame, first;
+    uint32_t n;
+};
+bool fm_store_expand(struct fm_store *store, const struct fm_expansion *expansion,
+                     size_t n) FM_MUST_USE;
+
 /* The text of a frame as pictures and folded print it: function, or "[unknown] (dso)" and
  * "[unknown]" without module; see store/name.h for styles. */
 

@@ -26,6 +26,8 @@ static enum fm_status check_tree(const struct fm_store *s, struct fm_error *err)
         /* pre-order: a node follows its parent or the end of an elder sibling's subtree */
         if (t[i].parent != i - 1 && t[i - 1].end != i)
             return BROKEN(err, "store: node %zu is not in pre-order", i);
+    }
+    for (size_t i = 1; i < s->appends; i++) {
         if (s->append[i] == 0 || s->append[i] >= s->nodes)
             return BROKEN(err, "store: stack %zu has no tree node", i);
     }
@@ -83,7 +85,7 @@ static enum fm_status check_links(const struct fm_store *s, struct fm_error *err
     for (size_t i = 0; i < s->links; i++) {
         const struct fm_link *l = &s->link[i];
         uint64_t end = l->target == FM_LINK_ROW     ? s->rows
-                       : l->target == FM_LINK_STACK ? s->nodes
+                       : l->target == FM_LINK_STACK ? s->appends
                                                     : s->t.threads;
         if (l->kind > FM_LINK_PARENT || l->target > FM_LINK_THREAD || l->from >= s->rows ||
             l->to >= end)
@@ -102,7 +104,7 @@ static enum fm_status check_block(const struct fm_store *s, size_t seg, uint32_t
     uint64_t value[FM_BLOCK_ROWS], valid[FM_BLOCK_WORDS], lo = 0, hi = 0;
     enum fm_type type = s->t.column[c->col].type;
     uint64_t ids = type == FM_TYPE_STRING   ? s->strings.n
-                   : type == FM_TYPE_STACK  ? s->nodes
+                   : type == FM_TYPE_STACK  ? s->appends
                    : type == FM_TYPE_THREAD ? s->t.threads
                    : c->col == FM_COL_EVENT ? s->t.events
                                             : UINT64_MAX;

@@ -15,11 +15,13 @@
  */
 #include "symbol/find.h"
 
+#include "symbol/dwarf.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 
-#define PATH_BYTES 4096
+#define PATH_BYTES FM_FIND_PATH
 #define KALLSYMS_MAX (256u << 20)
 #define VDSO_MAX (64u << 10)
 
@@ -79,10 +81,12 @@ enum fm_status fm_find_init(struct fm_find *find, struct fm_ctx *ctx,
 
 static void close_files(struct fm_find *find)
 {
+    if (find->debug != find->symtab && find->debug != find->runtime)
+        fm_elf_close(find->debug);
     if (find->runtime != find->symtab)
         fm_elf_close(find->runtime);
     fm_elf_close(find->symtab);
-    find->runtime = find->symtab = NULL;
+    find->runtime = find->symtab = find->debug = NULL;
 }
 
 void fm_find_release(struct fm_find *find)
@@ -123,9 +127,15 @@ bool fm_find_is_pseudo(const char *path)
 
 /* ------------------------------------------------------------- candidates */
 
+/* Debug data is sought that has not been found yet. */
+static bool lacks_debug(const struct fm_find *find)
+{
+    return find->debug == NULL && (find->options->lines || find->options->inlines);
+}
+
 static bool is_done(const struct fm_find *find)
 {
-    return find->oom || (find->symtab != NULL && find->runtime != NULL);
+    return find->oom || (find->symtab != NULL && find->runtime != NULL && !lacks_debug(find));
 }
 
 /* "…/" + parts; false (and nothing is tried) when the path is too long. */
@@ -191,14 +201,21 @@ static void keep(struct fm_find *find, const char *path, struct fm_elf *elf)
 {
     const bool names = find->symtab == NULL && fm_elf_has_symtab(elf);
     const bool code = find->runtime == NULL && fm_elf_is_runtime(elf);
+    const bool debug = lacks_debug(find) && fm_dwarf_is_in(elf);
 
     if (names)
         find->symtab = elf;
     if (code)
         find->runtime = elf;
+    if (debug) {
+        find->debug = elf;
+        snprintf(find->debug_path, sizeof find->debug_path, "%s", path);
+    }
     if (names || code)
         fm_find_note(find, path, names ? "symbols used (.symtab)" : "no .symtab, headers used");
-    else
+    if (debug)
+        fm_find_note(find, path, "debug data used (DWARF)");
+    if (!names && !code && !debug)
         fm_elf_close(elf);
 }
 
@@ -224,7 +241,7 @@ static void try_debuglink(struct fm_find *find, const char *path, const struct f
     const char *own = fm_elf_build_id(self), *id;
     struct fm_elf *elf;
 
-    if (is_done(find) || find->symtab != NULL)
+    if (is_done(find) || (find->symtab != NULL && !lacks_debug(find)))
         return;
     elf = open_elf(find, path, false);
     if (elf == NULL)
@@ -465,8 +482,7 @@ static bool try_vmlinux(struct fm_find *find, const char *path)
     try_file(find, path, true);
     if (find->symtab != NULL)
         return true;
-    fm_elf_close(find->runtime);         /* without a .symtab it is of no use here */
-    find->runtime = NULL;
+    close_files(find);                   /* without a .symtab it is of no use here */
     return false;
 }
 

@@ -8,6 +8,8 @@
 #include "symbol/symbol.h"
 #include "util/out.h"
 
+#define FM_FIND_PATH 4096
+
 struct fm_find {
     struct fm_ctx *ctx;
     const struct fm_symbol_options *options;
@@ -21,6 +23,8 @@ struct fm_find {
     /* found: */
     struct fm_elf *symtab;       /* best symbols; may be the same as runtime */
     struct fm_elf *runtime;      /* what was mapped */
+    struct fm_elf *debug;        /* with .debug_info, sought only when the options need it */
+    char debug_path[FM_FIND_PATH];   /* where that is */
     bool mismatch, broken, unverified, oom;
     struct fm_out looked;        /* one place a line */
 };

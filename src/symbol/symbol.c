@@ -14,6 +14,7 @@
 
 #include "symbol/demangle.h"
 #include "symbol/find.h"
+#include "symbol/inline.h"
 #include "symbol/maps.h"
 #include "util/error.h"
 
@@ -27,6 +28,7 @@ struct job {
     struct fm_store *store;
     const struct fm_symbol_options *options;
     struct fm_find find;
+    struct fm_inliner inliner;
     struct fm_arena arena;          /* paths; PLT names of a module */
     struct fm_out text;             /* a demangled name */
     struct fm_point *point;         /* all points, module after module */
@@ -108,19 +110,11 @@ static enum fm_status collect(struct job *job)
 
 /* ----------------------------------------------------------------- naming */
 
-/* A symbol's name as strings of the store: readable, and raw where that differs (else 0). */
 static bool make_name(struct job *job, const char *name, size_t n, bool mangled, fm_str *function,
                       fm_str *raw)
 {
-    *raw = 0;
-    job->text.n = 0;
-    if (mangled && fm_demangle(&job->text, name, n, job->options->demangle)) {
-        *function = fm_store_str_add(job->store, job->text.buf, job->text.n);
-        *raw = fm_store_str_add(job->store, name, n);
-    } else {
-        *function = fm_store_str_add(job->store, name, n);
-    }
-    if (*function == FM_NONE || *raw == FM_NONE || job->text.status != FM_OK)
+    if (!fm_name_strings(job->store, &job->text, name, n, mangled, job->options->demangle, function,
+                         raw))
         job->oom = true;
     return !job->oom;
 }
@@ -245,6 +239,7 @@ static void name_by_elf(struct job *job, const struct fm_elf *symtab, const stru
                         struct fm_point *point, size_t n, uint64_t shift, bool mangled)
 {
     struct fm_elf *mini = NULL;
+    size_t left = n;
 
     if (symtab == NULL && runtime != NULL) {
         enum fm_status status = fm_elf_debugdata(job->ctx, runtime, &mini);
@@ -255,11 +250,15 @@ static void name_by_elf(struct job *job, const struct fm_elf *symtab, const stru
         fm_find_note(&job->find, job->find.path,
                      mini != NULL ? "names from .gnu_debugdata and .dynsym" : "names from .dynsym");
     }
-    for (int round = 0; round < 2 && n > 0 && !job->oom; round++) {
-        match_elf(job, symtab, runtime, mini, point, n, shift, mangled);
-        n = retry_exact(job, point, n);
+    for (int round = 0; round < 2 && left > 0 && !job->oom; round++) {
+        match_elf(job, symtab, runtime, mini, point, left, shift, mangled);
+        left = retry_exact(job, point, left);
     }
     fm_elf_close(mini);
+    for (size_t i = 0; i < left; i++)
+        point[i].address--;              /* no symbol there either: again before the call's end */
+    if (!job->oom && fm_inliner_module(&job->inliner, &job->find, point, n, shift) != FM_OK)
+        job->oom = true;
 }
 
 static void name_files(struct job *job, const struct fm_module_row *module, struct fm_point *point,
@@ -646,6 +645,8 @@ enum fm_status fm_symbolize(struct fm_ctx *ctx, struct fm_store *store,
     if (status == FM_OK)
         status = fm_find_init(&job.find, ctx, options, &kept);
     if (status == FM_OK)
+        fm_inliner_init(&job.inliner, ctx, store, options, &job.text);
+    if (status == FM_OK)
         status = collect(&job);
     for (size_t m = 0; m < job.modules && status == FM_OK; m++) {
         const size_t first = job.first[m], n = job.first[m + 1] - first;
@@ -656,10 +657,13 @@ enum fm_status fm_symbolize(struct fm_ctx *ctx, struct fm_store *store,
         if (job.oom)
             status = FM_NOMEM;
     }
+    if (status == FM_OK)
+        status = fm_inliner_finish(&job.inliner);
     fm_mem_free(&ctx->mem, job.point, job.points * sizeof *job.point);
     fm_mem_free(&ctx->mem, job.first, (job.modules + 2) * sizeof *job.first);
     fm_image_close(&job.kallsyms);
     fm_find_release(&job.find);
+    fm_inliner_release(&job.inliner);
     fm_out_release(&job.text);
     fm_arena_release(&job.arena);
     fm_arena_release(&kept);

@@ -27,6 +27,9 @@ struct fm_symbol_options {
     const char *os_release;   /* of the recorded kernel, for the vmlinux search; NULL unknown */
     enum fm_demangle demangle;
     bool callers_exact;
+    /* only for fm_symbolize(): */
+    bool lines;               /* file, line and column from DWARF */
+    bool inlines;             /* inlined calls as frames, from DWARF */
 };
 
 /* Those of an import that say where files are; the rest is not set. NULL: defaults. */
