@@ -130,7 +130,8 @@ struct fm_store;
 
 struct fm_import_options {
     size_t size;
-    const char *format;        /* importer name; NULL = probe the bytes */
+    const char *format;        /* importer name, "NAME:LAYOUT" to force the layout of its records;
+                                  NULL = probe the bytes */
     const char *symfs;         /* root folder for the recorded paths; NULL = "" */
     const char *buildid_dir;   /* build-id cache; NULL = $HOME/.debug */
     const char *kallsyms;      /* a kallsyms file to use for kernel frames; NULL = search */
@@ -149,6 +150,8 @@ struct fm_import_options {
     const char *unfinished;    /* spans that never end last to the end of the span around them or
                                   the trace ("enclosing", NULL), of their thread ("thread"), or
                                   are left out ("drop") */
+    const char *gpu_map;       /* a file of ADDRESS SIZE NAME lines, in hex: kernels of a GPU, for
+                                  formats that tell addresses alone; NULL = none */
 };
 
 /* An input that is not a path. */

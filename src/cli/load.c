@@ -138,7 +138,8 @@ static bool options_readable(const struct cli *cli)
     const struct fm_import_options *o = &cli->options.import;
     const struct {
         const char *option, *path;
-    } named[] = {{"--kallsyms", o->kallsyms}, {"--vmlinux", o->vmlinux}, {"--symfs", o->symfs}};
+    } named[] = {{"--kallsyms", o->kallsyms}, {"--vmlinux", o->vmlinux}, {"--symfs", o->symfs},
+                 {"--gpu-map", o->gpu_map}};
 
     for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++)
         if (named[i].path && named[i].path[0] && access(named[i].path, R_OK) != 0) {

@@ -75,6 +75,12 @@ void fm_binding_free(struct fm_binding *b)
     fm_mem_free(b->mem, b, sizeof *b);
 }
 
+void fm_binding_named(struct fm_binding *b, fm_binding_named_fn *find, const void *user)
+{
+    b->named = find;
+    b->named_user = user;
+}
+
 void fm_binding_account(struct fm_binding *binding, bool on)
 {
     binding->accounts = on;

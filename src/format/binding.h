@@ -86,6 +86,8 @@ struct fm_binding {
     size_t labels, label_cap;
     uint64_t offset;               /* of the event that is added, for findings */
     bool accounts;                 /* counts samples in by itself */
+    fm_binding_named_fn *named;    /* names of addresses, or NULL */
+    const void *named_user;
     /* caches of event.c */
     int64_t last_pid, last_tid;
     fm_thread last_thread;

@@ -114,6 +114,23 @@ static struct fm_value part(struct fm_eval *e, const struct fm_expr *node)
     return fm_value_text(at, x.text.n - (size_t)(at - x.text.s));
 }
 
+/* mapped(x): the name of the range that address x lies in, or null; mapped_offset(x): how far behind
+ * its start, or behind 0. */
+static struct fm_value mapped(struct fm_eval *e, const struct fm_expr *node)
+{
+    struct fm_value x = fm_expr_eval(node->arg[0], fm_eval_get, e);
+    if (x.type != FM_I64 && x.type != FM_U64)
+        return fm_value_null();
+    uint64_t address = x.type == FM_I64 ? (uint64_t)x.i : x.u, start;
+    const char *name;
+    size_t n;
+    bool found = e->b->named && e->b->named(e->b->named_user, address, &name, &n, &start);
+    if (node->ref == FM_CALL_MAPPED)
+        return found ? fm_value_text(name, n) : fm_value_null();
+    address -= found ? start : 0;
+    return address <= INT64_MAX ? fm_value_i64((int64_t)address) : fm_value_u64(address);
+}
+
 static struct fm_value call(struct fm_eval *e, const struct fm_expr *node)
 {
     struct fm_value v;
@@ -126,6 +143,8 @@ static struct fm_value call(struct fm_eval *e, const struct fm_expr *node)
     case FM_CALL_HEX:
         v = fm_expr_eval(node->arg[0], fm_eval_get, e);
         return hex_text(e, &v);
+    case FM_CALL_MAPPED:
+    case FM_CALL_MAPPED_OFFSET: return mapped(e, node);
     case FM_CALL_BEFORE:
     case FM_CALL_AFTER: return part(e, node);
     default:

@@ -217,6 +217,11 @@ static bool resolve_call(void *user, struct fm_expr *node)
         node->ref = FM_CALL_HEX;
         return node->args == 1;
     }
+    bool mapped = strcmp(node->name, "mapped") == 0;
+    if (mapped || strcmp(node->name, "mapped_offset") == 0) {
+        node->ref = mapped ? FM_CALL_MAPPED : FM_CALL_MAPPED_OFFSET;
+        return node->args == 1;
+    }
     bool before = strcmp(node->name, "before") == 0;
     if (before || strcmp(node->name, "after") == 0) {
         node->ref = before ? FM_CALL_BEFORE : FM_CALL_AFTER;

@@ -21,6 +21,7 @@ enum fm_slot {
 #define FM_REF_KEY 0xffff0001u     /* $key: `each`: the field's name */
 #define FM_REF_EACH 0xffff0002u    /* $value: `each`: the field's value */
 enum { FM_CALL_HAS, FM_CALL_GIVEN, FM_CALL_HEX, FM_CALL_BEFORE, FM_CALL_AFTER,
+       FM_CALL_MAPPED, FM_CALL_MAPPED_OFFSET,
        FM_CALL_LOOKUP /* + number of the dictionary */ };
 
 /* A text with ${expression} in it. */

@@ -54,6 +54,7 @@ struct choice {
     const struct fm_importer *importer;
     struct fm_mapping *mapping;
     const char *name;          /* of the format */
+    const char *layout;        /* "NAME:LAYOUT", or NULL */
     unsigned bits;
     bool tie;
     char rival[64];
@@ -230,13 +231,48 @@ static enum fm_status find_format(struct fm_ctx *ctx, const char *format, struct
     return FM_OK;
 }
 
+/* "NAME:LAYOUT": a format of records, all read as of that layout. */
+static enum fm_status find_layout(struct fm_ctx *ctx, const char *format, const char *colon,
+                                  struct choice *choice, struct fm_error *err)
+{
+    const char *known[64];
+    char name[64];
+    size_t n = (size_t)(colon - format), i;
+    if (n >= sizeof name)
+        return unknown_format(format, err);
+    memcpy(name, format, n);
+    name[n] = '\0';
+    enum fm_status status = find_format(ctx, name, choice, err);
+    const struct fm_container *c = choice->mapping ? fm_mapping_spec(choice->mapping) : NULL;
+    if (status != FM_OK)
+        return status;
+    choice->name = choice->mapping ? fm_mapping_name(choice->mapping) : choice->importer->name;
+    if (c == NULL || c->kind != FM_CONTAINER_RECORDS)
+        return fm_error_set(err, FM_CONFIG, "format '%s' has no layouts", choice->name);
+    for (i = 0; i < c->layouts; i++) {
+        if (i < FM_COUNT(known))
+            known[i] = c->layout[i].name;
+        if (strcmp(c->layout[i].name, colon + 1) == 0) {
+            choice->layout = c->layout[i].name;
+            return FM_OK;
+        }
+    }
+    known[0] = c->layouts > 0 ? fm_text_nearest(colon + 1, known, FM_MIN(i, FM_COUNT(known)))
+                              : NULL;
+    return fm_error_set(err, FM_CONFIG, "format '%s' has no layout '%s'%s%s%s", choice->name,
+                        colon + 1, known[0] ? " (did you mean '" : "", known[0] ? known[0] : "",
+                        known[0] ? "'?)" : "");
+}
+
 static enum fm_status choose(struct fm_ctx *ctx, struct fm_input *input, const char *format,
                              struct choice *choice, struct fm_error *err)
 {
     enum fm_status status;
     if (format == NULL)
         return probe(ctx, input, choice, err);
-    status = find_format(ctx, format, choice, err);
+    const char *colon = strchr(format, ':');
+    status = colon != NULL ? find_layout(ctx, format, colon, choice, err)
+                           : find_format(ctx, format, choice, err);
     if (status == FM_OK && fm_input_is_dir(input) && !choice->importer->directory)
         return fm_error_at(err, FM_FORMAT, fm_input_name(input), FM_NO_OFFSET,
                            "is a directory: format '%s' reads files", format);
@@ -259,6 +295,7 @@ static enum fm_status run(struct fm_import *import, struct choice *choice, struc
             return status;
     }
     import->mapping = choice->mapping;
+    import->layout = choice->layout;
     return importer->import(import, err);
 }
 

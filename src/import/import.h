@@ -18,6 +18,7 @@ struct fm_import {
     struct fm_builder *builder;          /* the source has been started */
     const struct fm_mapping *mapping;    /* formats/NAME.yaml of the importer, or NULL */
     const struct fm_import_options *options;
+    const char *layout;                  /* of records, named by the user; NULL: as they show */
 };
 
 struct fm_importer {

@@ -3,6 +3,7 @@
  */
 #include "import/text/generic.h"
 
+#include "import/text/addresses.h"
 #include "util/error.h"
 #include "util/json.h"
 #include "util/text.h"
@@ -327,6 +328,11 @@ static enum fm_status start(struct fm_generic *g, struct fm_error *err)
         fm_binding_account(g->binding, true);
         status = fm_reader_open(g->import->input, &g->reader, err);
     }
+    const char *map = g->import->options->gpu_map;
+    if (status == FM_OK && map && map[0])
+        status = fm_addresses_load(g->import->ctx, map, &g->addresses, err);
+    if (g->addresses)
+        fm_binding_named(g->binding, fm_addresses_find, g->addresses);
     return status;
 }
 
@@ -352,6 +358,7 @@ enum fm_status fm_generic_import(struct fm_import *import, struct fm_error *err)
         status = fm_error_nomem(err);
     fm_reader_close(g.reader);
     fm_binding_free(g.binding);
+    fm_addresses_free(g.addresses);
     if (g.class)
         fm_mem_free(g.mem, g.class, g.class_cap * sizeof *g.class);
     if (g.scratch)

@@ -35,6 +35,8 @@ struct fm_wrap {
     bool any;
 };
 
+struct fm_addresses;
+
 struct fm_generic {
     struct fm_import *import;
     const struct fm_container *c;
@@ -53,6 +55,7 @@ struct fm_generic {
     char *scratch;
     size_t scratch_cap;
     uint64_t records;
+    struct fm_addresses *addresses;    /* names of them that the user has, or NULL */
     bool oom;
 };
 

@@ -69,11 +69,11 @@ static struct fm_value get(void *user, const struct fm_expr *node)
     return fm_value_null();
 }
 
-static bool record_fits(const struct fm_container *c, const struct fm_layout *l,
-                           const unsigned char *p)
+static bool record_fits(const struct fm_container *c, const struct fm_layout *l, bool forced,
+                        const unsigned char *p)
 {
     bool fits = true;
-    for (size_t k = 0; fits && k < l->zeros; k++)
+    for (size_t k = 0; !forced && fits && k < l->zeros; k++)
         fits = is_zero(c, p, l->zero[k].at_bit, l->zero[k].bits);
     for (size_t k = 0; fits && k < l->somes; k++)
         fits = !is_zero(c, p, l->some[k].at_bit, l->some[k].bits);
@@ -88,7 +88,7 @@ static bool record_fits(const struct fm_container *c, const struct fm_layout *l,
 const struct fm_layout *fm_record_layout(const struct fm_container *c, const unsigned char *p)
 {
     for (size_t i = 0; i < c->layouts; i++)
-        if (record_fits(c, &c->layout[i], p))
+        if (record_fits(c, &c->layout[i], false, p))
             return &c->layout[i];
     return NULL;
 }
@@ -105,6 +105,7 @@ struct word {
 
 struct plan {
     const struct fm_layout *layout;
+    bool forced;
     bool fast, small;              /* small: so are the sums that no input overflows them */
     struct word *zero, *some, *lost, *key, *field;
     size_t zeros, somes, losts, keys;
@@ -163,13 +164,15 @@ static bool plan_field(const struct fm_container *c, const struct fm_layout *l, 
     return shift + f->bits <= 64;
 }
 
+/* Of a layout that the user named only `some` and `when` are tested. */
 static bool make_plan(struct fm_generic *g, const struct fm_layout *l, struct plan *p)
 {
     const struct fm_container *c = g->c;
+    size_t zeros = g->import->layout ? 0 : l->zeros;
     size_t n = words_of(l->zero, l->zeros) + words_of(l->some, l->somes) +
                words_of(l->lost, l->losts) + words_of(l->field, l->fields) + l->fields + 1;
     struct word *word = fm_arena_alloc(&g->arena, n * sizeof *word);
-    *p = (struct plan){.layout = l, .fast = !c->big_endian && c->size >= 8 && l->somes <= 1};
+    *p = (struct plan){.layout = l, .forced = g->import->layout, .fast = !c->big_endian && c->size >= 8 && l->somes <= 1};
     p->sum = fm_arena_alloc(&g->arena, (l->fields + 1) * sizeof *p->sum);
     if (!word || !p->sum)
         return false;
@@ -187,7 +190,7 @@ static bool make_plan(struct fm_generic *g, const struct fm_layout *l, struct pl
     if (!p->fast)
         return true;
     p->zero = p->field + l->fields;
-    for (size_t i = 0; i < l->zeros; i++)
+    for (size_t i = 0; i < zeros; i++)
         add_words(c, l->zero[i].at_bit, l->zero[i].bits, p->zero, &p->zeros);
     p->zeros = join_words(p->zero, p->zeros);
     p->some = p->zero + p->zeros;
@@ -226,7 +229,7 @@ static uint64_t field_bits(const struct fm_container *c, const struct plan *plan
 static bool fits(const struct fm_container *c, const struct plan *plan, const unsigned char *p)
 {
     if (!plan->fast || plan->layout->when)
-        return record_fits(c, plan->layout, p);
+        return record_fits(c, plan->layout, plan->forced, p);
     if (plan->somes > 0 && !(fm_load_u64(p + plan->some->at) & plan->some->mask) &&
         !any(plan->some + 1, plan->somes - 1, p))
         return false;
@@ -469,6 +472,8 @@ static enum fm_status make_plans(struct merge *m, struct fm_error *err)
     memset(m->recent, 0, ((size_t)1 << RECENT_BITS) * sizeof *m->recent);
     for (size_t i = 0; i < g->c->layouts; i++) {
         const struct fm_layout *l = &g->c->layout[i];
+        if (g->import->layout && strcmp(l->name, g->import->layout) != 0)
+            continue;
         struct plan *plan = &m->plan[m->plans++];
         if (!make_plan(g, l, plan))
             return fm_error_nomem(err);
