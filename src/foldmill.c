@@ -16,7 +16,7 @@
 #include "format/lookup.h"
 #include "format/mapping.h"
 #include "import/import.h"
-#include "input/input.h"
+#include "input/tar.h"
 #include "query/query.h"
 #include "store/build.h"
 #include "symbol/symbol.h"
@@ -253,7 +253,7 @@ static enum fm_status import_all(struct fm_ctx *ctx, const char *const *path, si
         struct fm_input *input = NULL;
         bool usable = false;
 
-        status = fm_input_open(ctx, path[i], &input, err);
+        status = fm_input_open_named(ctx, path[i], &input, err);
         if (status == FM_OK)
             status = import_one(ctx, input, o, builder, &usable, err);
         fm_input_free(input);

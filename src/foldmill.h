@@ -162,7 +162,8 @@ struct fm_memory {
 };
 
 /*
- * Reads `n` inputs ("-" is standard input) and merges them into one sealed store.
+ * Reads `n` inputs ("-" is standard input) and merges them into one sealed store. "ARCHIVE:MEMBER",
+ * where no file has that name, is a member of a tar archive, packed or not.
  *
  * FM_OK: all was read (LOSS and NOTE findings may stand in the account).
  * FM_TRUNCATED, FM_FORMAT, FM_LIMIT with *store != NULL: damage was met; what could be read is in
@@ -177,6 +178,13 @@ FM_API enum fm_status fm_import(struct fm_ctx *ctx, const char *const *path, siz
 FM_API enum fm_status fm_import_memory(struct fm_ctx *ctx, const struct fm_memory *memory,
                                        const struct fm_import_options *options,
                                        struct fm_store **store, struct fm_error *err);
+
+/* Calls fn with the path of each file in a tar archive, as packed as it may be, in the order of the
+ * archive; stops when it returns false. FM_FORMAT: it is none. Damage behind the first members is
+ * no failure: what comes before it is told. */
+FM_API enum fm_status fm_archive_list(struct fm_ctx *ctx, const char *path,
+                                      bool (*fn)(void *user, const char *member, uint64_t size),
+                                      void *user, struct fm_error *err);
 
 FM_API void fm_store_free(struct fm_store *store);
 
@@ -315,6 +323,9 @@ FM_API enum fm_status fm_query_set(struct fm_query *query, const char *param, co
 /* Names that the query, with its parameters as set, may read as labels, comma-joined, for
  * fm_import_options.keep. Borrowed; more names than labels. */
 FM_API const char *fm_query_needs(struct fm_query *query);
+/* Paths of the files that the query was read from: its own, then those of the queries it uses with
+ * the parameters as set (one may be there twice); NULL past the end. Borrowed. */
+FM_API const char *fm_query_source(const struct fm_query *query, size_t i);
 /* Names of the inputs the query declares, NULL past the end; none = all files merge into one. */
 FM_API const char *fm_query_input(const struct fm_query *query, size_t i);
 /* Whether the query may end as rows, without a step that makes a table: its result has them as a
@@ -343,6 +354,14 @@ FM_API const char *fm_result_event(const struct fm_result *result, size_t table)
 FM_API const char *fm_result_unit(const struct fm_result *result, size_t table);
 FM_API size_t fm_result_columns(const struct fm_result *result, size_t table);
 FM_API const char *fm_result_column_name(const struct fm_result *result, size_t table, size_t col);
+/* What the cells of a column are, and their unit: "ns", "bytes" ..., "" without one. */
+enum fm_result_type {
+    FM_RESULT_TEXT, FM_RESULT_PATH, FM_RESULT_INTEGER, FM_RESULT_NUMBER, FM_RESULT_SHARE,
+    FM_RESULT_BOOL, FM_RESULT_ADDRESS
+};
+FM_API enum fm_result_type fm_result_column_type(const struct fm_result *result, size_t table,
+                                                 size_t col);
+FM_API const char *fm_result_column_unit(const struct fm_result *result, size_t table, size_t col);
 /* One cell as CSV would print it (raw integers, no scaling), "" for null. Borrowed until the next
  * call on the same result. */
 FM_API const char *fm_result_cell(struct fm_result *result, size_t table, size_t row, size_t col);

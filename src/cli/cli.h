@@ -44,13 +44,14 @@ enum command_bit {
     CMD_COMPLETION = 1 << 6,
     CMD_HELP = 1 << 7,
     CMD_TOP = 1 << 8,
-    CMD_DIFF = 1 << 9
+    CMD_DIFF = 1 << 9,
+    CMD_REPORT = 1 << 10
 };
 #define CMD_SHORT (CMD_TOP | CMD_DIFF)
 #define CMD_TABLES (CMD_QUERY | CMD_SHORT)
 #define CMD_READS (CMD_SUMMARY | CMD_INFO | CMD_CONVERT | CMD_TABLES)
 #define CMD_WRITES (CMD_CONVERT | CMD_TABLES)
-#define CMD_ALL 0x3ff
+#define CMD_ALL 0x7ff
 
 /* What the shell offers as the value of an option or as an operand. */
 enum completes {
@@ -107,9 +108,9 @@ struct options {
     struct fm_export_options export;
     struct words filter, set, param, formats, operand;
     const char *output, *to, *format, *against, *callers, *by, *rows, *sort;
-    const char *fail_above;
+    const char *fail_above, *shard, *progress, *memory;
     uint64_t threads, width;
-    bool strict, help, version, explain, schema;
+    bool strict, help, version, explain, schema, merge, redo;
 };
 
 /* A parsing failure has been printed when these return false. */
@@ -149,6 +150,7 @@ int cmd_convert(struct cli *cli);
 int cmd_query(struct cli *cli);
 int cmd_top(struct cli *cli);
 int cmd_diff(struct cli *cli);
+int cmd_report(struct cli *cli);
 int cmd_list(struct cli *cli);
 int cmd_check(struct cli *cli);
 int cmd_completion(struct cli *cli);

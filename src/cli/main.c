@@ -26,6 +26,8 @@ const struct command command_table[] = {
      COMPLETE_FILES, NULL, cmd_top},
     {"diff", CMD_DIFF, "BASE NEW", "what changed between two profiles, and a gate on it",
      COMPLETE_FILES, NULL, cmd_diff},
+    {"report", CMD_REPORT, "REPORT IN... -o DIR", "tables, pictures and checks over many files",
+     COMPLETE_FILES, NULL, cmd_report},
     {"list", CMD_LIST, "formats|queries|exporters", "what this installation knows",
      COMPLETE_WORDS, "formats queries exporters", cmd_list},
     {"check", CMD_CHECK, "FILE.yaml...", "validate format and query files",
@@ -33,7 +35,7 @@ const struct command command_table[] = {
     {"completion", CMD_COMPLETION, "bash|zsh|table", "print a completion script for a shell",
      COMPLETE_WORDS, "bash zsh table", cmd_completion},
     {"help", CMD_HELP, "[COMMAND]", "print the help of a command",
-     COMPLETE_WORDS, "summary info convert query top diff list check completion", cmd_help},
+     COMPLETE_WORDS, "summary info convert query top diff report list check completion", cmd_help},
 };
 const size_t commands = sizeof(command_table) / sizeof(command_table[0]);
 

@@ -47,6 +47,8 @@ struct fm_input {
     uint64_t head_hash;
     bool head_hashed;
     atomic_uint readers;
+    struct fm_tar *tar;     /* of a member opened by its path: the archive, freed with it */
+    struct fm_input *whole;
 };
 
 /* XXH3 over pieces. */

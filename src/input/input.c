@@ -6,6 +6,7 @@
  * file of size 0 that gives bytes all the same (/proc) is a STREAM.
  */
 #include "input/inner.h"
+#include "input/tar.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,6 +44,8 @@ void fm_input_free(struct fm_input *input)
     fm_window_release(&input->front);
     if (input->fd >= 0 && !input->borrowed_fd)
         close(input->fd);
+    fm_tar_close(input->tar);
+    fm_input_free(input->whole);     /* which has none of its own */
     fm_mem_free(mem, input->owned, input->owned_cap);
     fm_mem_free(mem, input->name, strlen(input->name) + 1);
     fm_mem_free(mem, input, sizeof *input);

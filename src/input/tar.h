@@ -56,4 +56,9 @@ const struct fm_tar_member *fm_tar_find(const struct fm_tar *tar, const char *pa
 enum fm_status fm_tar_input(const struct fm_tar *tar, const struct fm_tar_member *member,
                             const char *name, struct fm_input **input, struct fm_error *err);
 
+/* tar_path.c: as fm_input_open(); where there is no file of that name, "ARCHIVE:MEMBER" is the
+ * member of an archive, which is closed with the input. */
+enum fm_status fm_input_open_named(struct fm_ctx *ctx, const char *path, struct fm_input **input,
+                                   struct fm_error *err);
+
 #endif

@@ -109,3 +109,24 @@ const char *fm_query_needs(struct fm_query *query)
     fm_out_release(&out);
     return needs != NULL ? needs : "";
 }
+
+/* The i-th of the query and those it uses; *i is what is left of i. */
+static const struct fm_query *source(const struct fm_query *query, size_t *i)
+{
+    const struct fm_query *found = NULL;
+
+    if (*i == 0)
+        return query;
+    --*i;
+    for (const struct fm_used *used = query->used; used != NULL && found == NULL;
+         used = used->next)
+        found = source(used->query, i);
+    return found;
+}
+
+const char *fm_query_source(const struct fm_query *query, size_t i)
+{
+    const struct fm_query *found = source(query, &i);
+
+    return found == NULL || found->file == NULL ? NULL : found->file->name;
+}

@@ -305,6 +305,31 @@ const char *fm_result_column_name(const struct fm_result *result, size_t table, 
     return t == NULL || col >= t->columns ? "" : t->column[col].name;
 }
 
+const char *fm_result_column_unit(const struct fm_result *result, size_t table, size_t col)
+{
+    const struct fm_result_table *t = table_at(result, table);
+
+    return t == NULL || col >= t->columns ? "" : t->column[col].unit;
+}
+
+enum fm_result_type fm_result_column_type(const struct fm_result *result, size_t table, size_t col)
+{
+    const struct fm_result_table *t = table_at(result, table);
+
+    if (t == NULL || col >= t->columns)
+        return FM_RESULT_TEXT;
+    if (t->column[col].share)
+        return FM_RESULT_SHARE;
+    switch (t->column[col].type) {
+    case FM_CELL_INT: return FM_RESULT_INTEGER;
+    case FM_CELL_F64: return FM_RESULT_NUMBER;
+    case FM_CELL_PATH: return FM_RESULT_PATH;
+    case FM_CELL_BOOL: return FM_RESULT_BOOL;
+    case FM_CELL_ADDRESS: return FM_RESULT_ADDRESS;
+    default: return FM_RESULT_TEXT;
+    }
+}
+
 const char *fm_result_cell(struct fm_result *result, size_t table, size_t row, size_t col)
 {
     const struct fm_result_table *t = table_at(result, table);

@@ -44,6 +44,8 @@ struct fm_report_ask {
     size_t sets;
     const char *names, *normalize;
     const struct fm_yaml_node *at;   /* where it stands */
+    const char *needs;               /* labels it reads: fm_import_options.keep */
+    uint64_t digest[2];              /* of all that it says, and of the files it was read from */
 };
 
 /* `each`: a file of DIR/files/NAME/ for each input. */
@@ -95,7 +97,7 @@ struct fm_report_compare {
 struct fm_report_gate {
     size_t table;                    /* place in plan->rows */
     const struct fm_yaml_node *fail_if, *warn_if; /* one of them is NULL */
-    const char *message;             /* may hold ${column}; NULL: made from the expression */
+    const struct fm_yaml_node *message; /* may hold ${column}; NULL: made from the condition */
 };
 
 /* `trends`: one value a file, over time. */
@@ -133,6 +135,7 @@ struct fm_report_plan {
     struct fm_ctx *ctx;
     struct fm_arena *arena;
     struct fm_yaml_file *yaml;
+    struct fm_report_patterns *pattern; /* all that were compiled */
     const char *name, *about, *title;
     const struct fm_report_pair *param;
     size_t params;
@@ -154,6 +157,25 @@ struct fm_report_plan {
     size_t trends;
     struct fm_report_index index;
 };
+
+/*
+ * Reads and checks a report: a path, or NAME for queries/reports/NAME.yaml along the data path.
+ * FM_CONFIG: *messages has lines of what is wrong. fm_report_plan_release() in any case.
+ */
+enum fm_status fm_report_plan_load(struct fm_report_plan *plan, struct fm_ctx *ctx,
+                                   struct fm_arena *arena, const char *name,
+                                   const char *const *param, size_t params,
+                                   const char **messages, struct fm_error *err);
+void fm_report_plan_release(struct fm_report_plan *plan);
+/* Compiles a pattern that is freed with the plan. NULL: err. */
+struct fm_pattern *fm_report_pattern(struct fm_report_plan *plan, const char *text, bool regex,
+                                     struct fm_error *err);
+
+/* The form of a table by the ending of its name: "csv", "markdown" ...; NULL: none. */
+const char *fm_report_form(const char *to);
+/* ask.c: sets the parameters of a query that was loaded for it. */
+bool fm_report_ask_set(const struct fm_report_ask *ask, struct fm_query *query,
+                       struct fm_error *err);
 
 /* -------------------------------------------------------------- collected */
 
