@@ -15,6 +15,7 @@
 #include "symbol/demangle.h"
 #include "symbol/find.h"
 #include "symbol/inline.h"
+#include "symbol/jitname.h"
 #include "symbol/maps.h"
 #include "util/error.h"
 
@@ -119,15 +120,13 @@ static bool make_name(struct job *job, const char *name, size_t n, bool mangled,
     return !job->oom;
 }
 
-static void put_name(struct job *job, uint32_t frame, fm_str function, fm_str raw, bool jit)
+static void put_name(struct job *job, uint32_t frame, fm_str function, fm_str raw)
 {
     struct fm_frame_row *row = fm_store_frame_edit(job->store, frame);
 
     fm_assert(row->function == 0);
     row->function = function;
     row->raw = raw;
-    if (jit && (row->kind == FM_FRAME_USER || row->kind == FM_FRAME_UNKNOWN))
-        row->kind = FM_FRAME_JIT;
 }
 
 /* Decides a match and names its frames. Points are in address order, so a symbol's frames come
@@ -151,7 +150,7 @@ static void name_picks(struct job *job, struct fm_match *match, bool mangled)
             !make_name(job, symbol->name, symbol->length, mangled, &function, &raw))
             return;
         last = point->pick;
-        put_name(job, point->user, function, raw, false);
+        put_name(job, point->user, function, raw);
     }
 }
 
@@ -456,13 +455,46 @@ static bool is_stale(const struct job *job, const struct fm_module_row *module, 
     return (int64_t)st.st_mtime < start / 1000000000 - 1;
 }
 
+/* The name that a JIT gave to code of some frames. */
+static bool make_jit_name(struct job *job, const struct fm_perfmap_name *name,
+                          struct fm_frame_row *row)
+{
+    struct fm_jit_name said;
+
+    job->text.n = 0;
+    fm_jit_name(&job->text, name->text, name->length, job->options->demangle, &said);
+    *row = (struct fm_frame_row){ .kind = said.kind, .line = said.line, .column = said.column };
+    row->function = fm_store_str_add(job->store, job->text.buf, job->text.n);
+    row->raw = fm_store_str_add(job->store, name->text, name->length);
+    if (said.file != NULL)
+        row->file = fm_store_str_add(job->store, said.file, said.file_n);
+    if (row->function == FM_NONE || row->raw == FM_NONE || row->file == FM_NONE ||
+        job->text.status != FM_OK)
+        job->oom = true;
+    if (row->raw == row->function)
+        row->raw = 0;
+    return !job->oom;
+}
+
+static void put_jit_name(struct job *job, uint32_t frame, const struct fm_frame_row *said)
+{
+    struct fm_frame_row *row = fm_store_frame_edit(job->store, frame);
+
+    put_name(job, frame, said->function, said->raw);
+    row->file = said->file;
+    row->line = said->line;
+    row->column = said->column;
+    if (row->kind == FM_FRAME_USER || row->kind == FM_FRAME_UNKNOWN || row->kind == FM_FRAME_JIT)
+        row->kind = said->kind;
+}
+
 static bool try_perfmap(struct job *job, const struct fm_module_row *module, const char *path,
                         struct fm_point *point, size_t n)
 {
     struct fm_perfmap map;
     enum fm_status status;
     uint32_t last = UINT32_MAX;
-    fm_str function = 0, raw = 0;
+    struct fm_frame_row said = { 0 };
     struct stat st;
     bool found = false;
 
@@ -490,10 +522,10 @@ static bool try_perfmap(struct job *job, const struct fm_module_row *module, con
             continue;
         name = &map.name[point[i].pick];
         if (point[i].pick != last &&
-            !make_name(job, name->text, name->length, false, &function, &raw))
+            !make_jit_name(job, name, &said))
             break;
         last = point[i].pick;
-        put_name(job, point[i].user, function, raw, true);
+        put_jit_name(job, point[i].user, &said);
     }
     fm_perfmap_release(&map, job->ctx);
     return found;

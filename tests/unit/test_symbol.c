@@ -603,10 +603,13 @@ END_TEST
 
 START_TEST(perf_maps)
 {
-    static const char map[] = "1000 100 old\n1080 80 void a.B.run(int)\n";
+    static const char map[] = "1000 100 old\n1080 80 void a.B.run(int)\n"
+                              "2000 10 py::f:/a.py\n3000 10 JS:~g /b.js:7:3\n";
     static const struct ask want[] = { { 0x1010, false, "old" },
-                                       { 0x1080, false, "void a.B.run(int)" },
-                                       { 0x1080, true, "old" }, { 0x1100, false, NULL } };
+                                       { 0x1080, false, "a/B.run" },
+                                       { 0x1080, true, "old" }, { 0x1100, false, NULL },
+                                       { 0x2000, false, "f" }, { 0x3000, false, "g" } };
+    const struct fm_frame_row *row;
     struct fm_module_row module = { .kind = FM_MODULE_JIT, .pid = 99999999 };
     struct fm_symbol_options o = { 0 };
     struct utimbuf old = { 1000, 1000 };
@@ -619,6 +622,14 @@ START_TEST(perf_maps)
     r = run(&module, "//anon", "", &o, want, FM_COUNT(want));
     ck_assert_int_eq(fm_store_frame_row(r.store, 0)->kind, FM_FRAME_JIT);
     ck_assert_int_eq(fm_store_frame_row(r.store, 3)->kind, FM_FRAME_USER);
+    row = fm_store_frame_row(r.store, 1);
+    ck_assert_str_eq(fm_store_str(r.store, row->raw, NULL), "void a.B.run(int)");
+    row = fm_store_frame_row(r.store, 4);
+    ck_assert_int_eq(row->kind, FM_FRAME_PYTHON);
+    ck_assert_str_eq(fm_store_str(r.store, row->file, NULL), "/a.py");
+    row = fm_store_frame_row(r.store, 5);
+    ck_assert_int_eq(row->kind, FM_FRAME_INTERPRETED);
+    ck_assert_uint_eq(row->line, 7);
     ck_assert_uint_eq(diag(&r, FM_DIAG_MAP_STALE), 0);
     looked_has(&r, "maps/perf-99999999.map: names used");
     fm_store_free(r.store);

@@ -319,7 +319,9 @@ static size_t world_check(struct world *w, const char *rec, const char *style, s
         const struct want *want = &w->want[i];
         const struct fm_frame_row *f = fm_store_frame_row(store, want->frame);
         const struct fm_module_row *m = fm_store_module_row(store, want->module);
-        const char *got = fm_store_str(store, f->function, NULL);
+        /* perf prints what a JIT wrote as it is */
+        const bool jit = m->kind == FM_MODULE_JIT && f->raw != 0;
+        const char *got = fm_store_str(store, jit ? f->raw : f->function, NULL);
         const char *dso = fm_store_str(store, m->path, NULL);
         if (got[0] == '\0')
             got = "[unknown]";

@@ -8,6 +8,8 @@
  * say nothing, and all code lies there from the beginning, the newest on top.
  */
 #include "import/perf/session.h"
+#include "symbol/jitname.h"
+#include "util/out.h"
 #include "util/text.h"
 
 #include <stdio.h>
@@ -216,4 +218,26 @@ bool fm_perf_jit_until(struct fm_perf *perf, uint32_t number, uint64_t time)
     if (changed)
         process->context = ++m->contexts;
     return true;
+}
+
+void fm_perf_jit_name(struct fm_perf_machine *m, struct fm_perf_code *code)
+{
+    const char *name = code->code->name;
+    const size_t n = strlen(name);
+    struct fm_jit_name said = {.kind = FM_FRAME_JIT};
+    struct fm_out out;
+    code->function = code->raw = fm_builder_str(m->builder, name, n);
+    if (fm_out_init(&out, m->mem, NULL) == FM_OK) {
+        fm_jit_name(&out, name, n, m->jits.style, &said);
+        if (fm_out_finish(&out, NULL) == FM_OK)
+            code->function = fm_builder_str(m->builder, out.buf, out.n);
+        fm_out_release(&out);
+    }
+    if (said.file != NULL)
+        code->file = fm_builder_str(m->builder, said.file, said.file_n);
+    if (code->raw == code->function)
+        code->raw = 0;
+    code->line = said.line;
+    code->column = said.column;
+    code->kind = said.kind;
 }

@@ -13,6 +13,7 @@
 
 #include "store/store.h"
 #include "symbol/jitdump.h"
+#include "symbol/symbol.h"
 
 /* A dump of a process. */
 struct fm_perf_jit {
@@ -29,7 +30,7 @@ struct fm_perf_code {
     const struct fm_jitdump *dump;
     const struct fm_jitdump_code *code;
     fm_str function, raw, file; /* function 0: not named yet */
-    uint32_t line;
+    uint32_t line, column;
     uint8_t kind;               /* enum fm_frame_kind */
 };
 
@@ -39,6 +40,7 @@ struct fm_perf_jits {
     struct fm_perf_code *code;
     size_t codes, code_cap;
     bool wanted;                /* names are */
+    enum fm_demangle style;
     bool exact;                 /* callers are looked up at their return address */
     bool has_conversion;        /* of ticks of the processor to the clock of perf */
     uint16_t shift;
@@ -46,6 +48,7 @@ struct fm_perf_jits {
 };
 
 struct fm_perf;
+struct fm_perf_machine;
 struct fm_perf_mapping;
 
 void fm_perf_jits_release(struct fm_perf *perf);
@@ -56,5 +59,7 @@ bool fm_perf_jit_open(struct fm_perf *perf, const struct fm_perf_mapping *mappin
 /* Lays down what the dumps of a process say up to a time (UINT64_MAX: unknown, all). False: the
  * import has failed. */
 bool fm_perf_jit_until(struct fm_perf *perf, uint32_t process, uint64_t time);
+/* What the name of code says, into `code`. */
+void fm_perf_jit_name(struct fm_perf_machine *m, struct fm_perf_code *code);
 
 #endif

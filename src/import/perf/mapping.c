@@ -289,16 +289,16 @@ static void name_code(struct fm_perf_machine *m, const struct fm_perf_range *ran
 {
     struct fm_perf_code *code = &m->jits.code[range->code - 1];
     const struct fm_jitdump_line *line = fm_jitdump_line(code->dump, code->code, at);
-    if (code->function == 0) {
-        code->function = fm_builder_str(m->builder, code->code->name, strlen(code->code->name));
-        code->kind = FM_FRAME_JIT;
-    }
+    if (code->function == 0)
+        fm_perf_jit_name(m, code);
     row->function = code->function;
     row->raw = code->raw;
     row->file = code->file;
     row->line = code->line;
+    row->column = code->column;
     row->kind = code->kind;
     if (line != NULL) {
+        row->column = 0;
         row->file = fm_builder_str(m->builder, line->file, strlen(line->file));
         row->line = line->line;
     }

@@ -473,6 +473,8 @@ static enum fm_status import(struct fm_import *import, struct fm_error *err)
     fm_perf_machine_init(&perf.machine, import->builder);
     perf.machine.jits.exact = perf.perf_chains;
     perf.machine.jits.wanted = options == NULL || !options->no_symbols;
+    if (options != NULL && options->demangle != NULL)
+        (void)fm_demangle_find(options->demangle, &perf.machine.jits.style);
     fm_perf_blocks_init(&perf.blocks, mem, BLOCKS_BUDGET);
     fm_order_init(&perf.order, mem);
     fm_map_init(&perf.waiting_by_tid, mem);
