@@ -114,8 +114,8 @@ static struct fm_value part(struct fm_eval *e, const struct fm_expr *node)
     return fm_value_text(at, x.text.n - (size_t)(at - x.text.s));
 }
 
-/* mapped(x): the name of the range that address x lies in, or null; mapped_offset(x): how far behind
- * its start, or behind 0. */
+/* mapped(x): the name of the range that address x lies in, or null; mapped_offset(x): how far
+ * behind its start, or behind 0. */
 static struct fm_value mapped(struct fm_eval *e, const struct fm_expr *node)
 {
     struct fm_value x = fm_expr_eval(node->arg[0], fm_eval_get, e);

@@ -73,8 +73,8 @@ void fm_binding_account(struct fm_binding *binding, bool on);
 /* Byte offset of the event that is added next, for findings; optional. */
 void fm_binding_at(struct fm_binding *binding, uint64_t offset);
 
-/* What mapped() and mapped_offset() of expressions look addresses up in; `user` lives as long as the
- * binding. Without it no address has a name. */
+/* What mapped() and mapped_offset() of expressions look addresses up in; `user` lives as long as
+ * the binding. Without it no address has a name. */
 typedef bool fm_binding_named_fn(const void *user, uint64_t address, const char **name, size_t *n,
                                  uint64_t *start);
 void fm_binding_named(struct fm_binding *binding, fm_binding_named_fn *find, const void *user);

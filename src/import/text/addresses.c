@@ -2,8 +2,8 @@
  * addresses.c - see addresses.h.
  *
  *     # kernels of the run
- *     0x40 200 gemm<float, 16>            start and size in hex, with or without 0x; the rest is the
- *     240 80 copy                         name
+ *     0x40 200 gemm<float, 16>        start and size in hex, with or without 0x; the rest is
+ *     240 80 copy                     the name
  *
  * Ranges are sorted by their start; where some overlap, an address is of the one that begins last,
  * and of equal ones of the last in the file.

@@ -172,7 +172,8 @@ static bool make_plan(struct fm_generic *g, const struct fm_layout *l, struct pl
     size_t n = words_of(l->zero, l->zeros) + words_of(l->some, l->somes) +
                words_of(l->lost, l->losts) + words_of(l->field, l->fields) + l->fields + 1;
     struct word *word = fm_arena_alloc(&g->arena, n * sizeof *word);
-    *p = (struct plan){.layout = l, .forced = g->import->layout, .fast = !c->big_endian && c->size >= 8 && l->somes <= 1};
+    *p = (struct plan){.layout = l, .forced = g->import->layout != NULL};
+    p->fast = !c->big_endian && c->size >= 8 && l->somes <= 1;
     p->sum = fm_arena_alloc(&g->arena, (l->fields + 1) * sizeof *p->sum);
     if (!word || !p->sum)
         return false;
