@@ -120,6 +120,15 @@ uint32_t fm_store_event_find(const struct fm_store *store, const char *name)
     return FM_NONE;
 }
 
+/* Whether an event bears more than another; instants have what others tell, moment by moment. */
+static bool bears_more(const struct fm_event *a, const struct fm_event *b)
+{
+    bool instant = a->kind == FM_KIND_INSTANT;
+    if (instant != (b->kind == FM_KIND_INSTANT))
+        return instant ? b->stacks == 0 && a->stacks > 0 : a->stacks > 0 || b->stacks == 0;
+    return a->stacks > b->stacks;
+}
+
 uint32_t fm_store_event_auto(const struct fm_store *store)
 {
     const struct fm_event *e = store->t.event;
@@ -131,7 +140,7 @@ uint32_t fm_store_event_auto(const struct fm_store *store)
         if (e[i].default_rank >= 0 &&
             (ranked == FM_NONE || e[i].default_rank < e[ranked].default_rank))
             ranked = i;
-        if (most == FM_NONE || e[i].stacks > e[most].stacks)
+        if (most == FM_NONE || bears_more(&e[i], &e[most]))
             most = i;
     }
     return ranked != FM_NONE ? ranked : most;

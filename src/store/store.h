@@ -240,7 +240,7 @@ const struct fm_event *fm_store_event_row(const struct fm_store *store, size_t i
 /* First event of that name (any kind), FM_NONE when absent. */
 uint32_t fm_store_event_find(const struct fm_store *store, const char *name);
 /* What `--event auto` takes: the present event of lowest default_rank, else the one with most
- * weight-bearing stacks (ties: table order). FM_NONE: the store is empty. */
+ * weight-bearing stacks, instants last (ties: table order). FM_NONE: the store is empty. */
 uint32_t fm_store_event_auto(const struct fm_store *store);
 /* Event i belongs to what `--event auto` takes: the one above (`first`) or another of its rank,
  * metric and unit. */

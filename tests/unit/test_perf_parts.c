@@ -1,8 +1,11 @@
 /*
  * test_perf_parts.c - what recordings hold beside samples and mappings, hand-made so that every
- * value is known: simpleperf's sections and records; whole, cut and lying about their sizes.
+ * value is known: simpleperf's sections and records, memory and branch samples, containers; whole,
+ * cut and lying about their sizes.
  */
 #include "perf_make.h"
+
+#include "import/perf/extra.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -290,6 +293,155 @@ START_TEST(simpleperf_lies)
 }
 END_TEST
 
+/* ---------------------------------------------------------------- memory and branches */
+
+#define EXTRA_TYPE                                                                               \
+    (FM_PERF_IP | FM_PERF_TID | FM_PERF_TIME | FM_PERF_ADDR | FM_PERF_PERIOD |                   \
+     FM_PERF_BRANCH_STACK | FM_PERF_WEIGHT_STRUCT | FM_PERF_DATA_SRC | FM_PERF_CGROUP)
+
+static const struct make_event memory = {.type = 4, .config = 0x1cd, .period = 1000,
+                                         .sample_type = EXTRA_TYPE,
+                                         .flags = FM_PERF_F_SAMPLE_ID_ALL, .id = {7}, .ids = 1};
+
+/* `bits` bits of a word of bit-fields: a big-endian writer begins at the top. */
+static uint64_t field_at(bool big, unsigned at, unsigned bits, uint64_t value)
+{
+    return value << (big ? 64 - at - bits : at);
+}
+
+static void put_memory(struct make *m, uint64_t addr, uint64_t nr, uint64_t src, uint64_t cgroup)
+{
+    size_t begin = make_begin(m, 9, 2);
+    make_u64(m, 0x70000310);
+    make_u32(m, 10);
+    make_u32(m, 10);
+    make_u64(m, 50);
+    make_u64(m, addr);
+    make_u64(m, 1000);
+    make_u64(m, nr);
+    for (unsigned i = 0; i < 3; i++) {      /* the third was not filled */
+        make_u64(m, i < 2 ? 0x70000320 + i : 0);
+        make_u64(m, i < 2 ? 0xffffffff81000100u : 0);
+        make_u64(m, i < 2 ? field_at(m->big, 0, 1, i) | field_at(m->big, 4, 16, 40 + i) |
+                                field_at(m->big, 20, 4, 4)
+                          : 0);
+    }
+    make_u64(m, (uint64_t)9 << 48 | (uint64_t)300 << 32 | 70000);
+    make_u64(m, src);
+    make_u64(m, cgroup);
+    make_end(m, begin);
+}
+
+static const char *text_cell(const struct run *run, uint64_t row, const char *column)
+{
+    uint64_t value;
+    return run_cell(run, row, column, &value) ? fm_store_str(run->store, (fm_str)value, NULL) : "-";
+}
+
+static uint64_t number_cell(const struct run *run, uint64_t row, const char *column)
+{
+    uint64_t value;
+    return run_cell(run, row, column, &value) ? value : UINT64_MAX;
+}
+
+static void put_cgroup(struct make *m, uint64_t id, const char *path)
+{
+    size_t begin = make_begin(m, 19, 0);
+    make_u64(m, id);
+    make_text(m, path);
+    make_trailer(m, 0, 0, 0);
+    make_end(m, begin);
+}
+
+START_TEST(memory_words)
+{
+    bool big = _i != 0;
+    struct make records = {.sample_type = EXTRA_TYPE, .big = big}, file = {.big = big};
+    struct run run;
+    put_maps(&records);
+    put_cgroup(&records, 5, "/system.slice/docker-0123456789abcdef0123456789abcdef"
+                            "0123456789abcdef0123456789abcdef.scope");
+    /* a load, L3 hit, forwarded, L2 TLB miss, locked, blocked by the address */
+    put_memory(&records, 0x70000800, 3,
+               field_at(big, 0, 5, 2) | field_at(big, 5, 14, 0x42) | field_at(big, 19, 5, 0) |
+                   field_at(big, 24, 2, 2) | field_at(big, 26, 7, 20) | field_at(big, 38, 2, 1) |
+                   field_at(big, 40, 3, 4),
+               5);
+    make_file(&file, MAKE_PIPE, &memory, 1, &records);
+    run_import(&run, file.p, file.n, "made.data", false);
+    ck_assert_int_eq(run.status, FM_OK);
+    /* rows 0 and 1 are the branches */
+    ck_assert_uint_eq(number_cell(&run, 0, "mispredicted"), 0);
+    ck_assert_uint_eq(number_cell(&run, 1, "mispredicted"), 1);
+    ck_assert_uint_eq(number_cell(&run, 1, "branch_cycles"), 41);
+    ck_assert_str_eq(text_cell(&run, 1, "branch_type"), "CALL");
+    ck_assert_str_eq(text_cell(&run, 2, "mem_op"), "LOAD");
+    ck_assert_str_eq(text_cell(&run, 2, "mem_level"), "L3 hit");
+    ck_assert_str_eq(text_cell(&run, 2, "mem_snoop"), "Fwd");
+    ck_assert_str_eq(text_cell(&run, 2, "mem_tlb"), "L2 miss");
+    ck_assert_str_eq(text_cell(&run, 2, "mem_lock"), "Yes");
+    ck_assert_str_eq(text_cell(&run, 2, "mem_blocked"), "Addr");
+    ck_assert_str_eq(text_cell(&run, 2, "data_object"), "/app/lib.so");
+    ck_assert_uint_eq(number_cell(&run, 2, "local_weight"), 70000);
+    ck_assert_uint_eq(number_cell(&run, 2, "ins_lat"), 300);
+    ck_assert_uint_eq(number_cell(&run, 2, "retire_lat"), 9);
+    ck_assert_uint_eq(number_cell(&run, 2, "branches"), 2);
+    ck_assert_uint_eq(number_cell(&run, 2, "mispredicted"), 1);
+    ck_assert_uint_eq(number_cell(&run, 2, "branch_cycles"), 81);
+    ck_assert_str_eq(fm_store_str(run.store, fm_store_thread_row(run.store, 0)->container, NULL),
+                     "0123456789ab");
+    run_free(&run);
+    make_free(&records);
+    make_free(&file);
+}
+END_TEST
+
+START_TEST(memory_levels)
+{
+    static const struct {
+        uint64_t src;
+        const char *text;
+    } level[] = {
+        {0, "N/A"},
+        {(uint64_t)1 << 5, "N/A"},
+        {(uint64_t)0x8a << 5, "L1 or Local RAM hit"},
+        {(uint64_t)0x104 << 5, "Remote RAM (1 hop) miss"},
+        {(uint64_t)2 << 5 | (uint64_t)13 << 33 | (uint64_t)1 << 37, "Remote RAM hit"},
+        {(uint64_t)1 << 5 | (uint64_t)9 << 33, "CXL"},
+        {(uint64_t)15 << 33, "N/A"},
+        {(uint64_t)2 << 5 | (uint64_t)3 << 33 | (uint64_t)1 << 37 | (uint64_t)1 << 43,
+         "Remote core, same node L3 hit"}};
+    char text[256];
+    for (size_t i = 0; i < FM_COUNT(level); i++) {
+        ck_assert_uint_lt(fm_perf_level_text(level[i].src, text, sizeof text), sizeof text);
+        ck_assert_str_eq(text, level[i].text);
+    }
+    /* all bits of a word fit as well */
+    ck_assert_uint_lt(fm_perf_level_text(UINT64_MAX, text, sizeof text), sizeof text);
+}
+END_TEST
+
+START_TEST(memory_lies)
+{
+    static const uint64_t nr[] = {4, 1000, UINT64_MAX / 24 + 2, UINT64_MAX};
+    for (size_t i = 0; i < FM_COUNT(nr); i++) {
+        struct make records = {.sample_type = EXTRA_TYPE}, file = {0};
+        struct run run;
+        put_maps(&records);
+        put_memory(&records, 1, nr[i], UINT64_MAX, 6);
+        put_memory(&records, 1, 3, UINT64_MAX, 6);
+        make_file(&file, MAKE_PIPE, &memory, 1, &records);
+        run_import(&run, file.p, file.n, "made.data", false);
+        ck_assert_int_eq(run.status, FM_FORMAT);
+        ck_assert_uint_eq(run_account(&run, FM_ACCOUNT_DROPPED, "sample-body"), 1);
+        ck_assert_str_eq(text_cell(&run, 2, "data_object"), "-");
+        run_free(&run);
+        make_free(&records);
+        make_free(&file);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("perf parts");
@@ -300,6 +452,11 @@ int main(void)
     tcase_add_test(t, simpleperf_meta);
     tcase_add_test(t, simpleperf_records);
     tcase_add_test(t, simpleperf_lies);
+    suite_add_tcase(s, t);
+    t = tcase_create("memory and branches");
+    tcase_add_loop_test(t, memory_words, 0, 2);
+    tcase_add_test(t, memory_levels);
+    tcase_add_test(t, memory_lies);
     suite_add_tcase(s, t);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_ENV);

@@ -44,7 +44,8 @@ static size_t resolve(struct fm_perf *perf, uint32_t process, unsigned tag,
     struct fm_perf_machine *m = &perf->machine;
     bool caller = false, known;
     size_t frames = 0;
-    uint8_t mode = tag >= FM_PERF_CHAIN_FLAT ? (uint8_t)(tag - FM_PERF_CHAIN_FLAT)
+    uint8_t mode = tag == FM_PERF_CHAIN_BRANCH ? (uint8_t)FM_PERF_MODE_UNKNOWN
+                   : tag >= FM_PERF_CHAIN_FLAT ? (uint8_t)(tag - FM_PERF_CHAIN_FLAT)
                                              : (uint8_t)FM_PERF_MODE_USER;
     while (!perf->perf_chains && n > 1 && fm_load_u64(bytes + 8 * (n - 1)) == 0)
         n--;
@@ -58,7 +59,8 @@ static size_t resolve(struct fm_perf *perf, uint32_t process, unsigned tag,
                 i++;
             continue;
         }
-        bool exact = tag == FM_PERF_CHAIN_LBR && mode == FM_PERF_MODE_USER;
+        bool exact = (tag == FM_PERF_CHAIN_LBR && mode == FM_PERF_MODE_USER) ||
+                     tag == FM_PERF_CHAIN_BRANCH;
         fm_frame frame = fm_perf_machine_frame(m, &m->process[process], mode, word,
                                                caller && !exact);
         if (frame == FM_NONE) {

@@ -14,6 +14,10 @@
 
 #include "util/out.h"
 
+#include <stdio.h>
+
+#define CONTAINER_ID 32u         /* hexadecimal digits of one, at least */
+
 void fm_perf_machine_init(struct fm_perf_machine *m, struct fm_builder *builder)
 {
     struct fm_mem *mem = &fm_builder_ctx(builder)->mem;
@@ -303,6 +307,48 @@ bool fm_perf_machine_cgroup(struct fm_perf_machine *m, uint64_t id, const char *
     return true;
 }
 
+/* Containers are named by long hexadecimal ids somewhere in the path, "docker-1f3c...e2.scope",
+ * "/kubepods/burstable/pod.../1f3c..."; people know the first twelve digits. 0: none in it. */
+static size_t find_id(const char *path, size_t n)
+{
+    size_t found = 0;
+    for (size_t at = 0, run = 0; at <= n; at++) {
+        bool hex = at < n && ((path[at] >= '0' && path[at] <= '9') ||
+                              (path[at] >= 'a' && path[at] <= 'f'));
+        if (hex) {
+            run++;
+            continue;
+        }
+        if (run >= CONTAINER_ID)
+            found = at - run;
+        run = 0;
+    }
+    return found;
+}
+
+void fm_perf_machine_contain(struct fm_perf_machine *m, struct fm_perf_thread *thread,
+                             fm_str path)
+{
+    size_t n;
+    const char *text = fm_builder_str_text(m->builder, path, &n);
+    struct fm_thread_row *row = fm_builder_thread_row(m->builder, thread->row);
+    size_t id = find_id(text, n);
+    thread->cgroup = path;
+    if (row != NULL)
+        row->container = id > 0 ? fm_builder_str(m->builder, text + id, 12) : path;
+}
+
+/* Without cgroups a process in a mount namespace of its own is one that was contained. */
+static void contain_by_namespace(struct fm_perf_machine *m, const struct fm_perf_process *process,
+                                 struct fm_thread_row *row)
+{
+    char text[40];
+    if (row->container != 0 || process->mnt_ns == 0 || process->mnt_ns == m->recorder_ns)
+        return;
+    int n = snprintf(text, sizeof text, "mnt:[%llu]", (unsigned long long)process->mnt_ns);
+    row->container = fm_builder_str(m->builder, text, (size_t)n);
+}
+
 void fm_perf_machine_finish(struct fm_perf_machine *m)
 {
     for (size_t i = 0; i < m->ranges; i++) {
@@ -322,6 +368,7 @@ void fm_perf_machine_finish(struct fm_perf_machine *m)
         if (row == NULL)
             continue;
         row->process = m->process[thread->process].name;
+        contain_by_namespace(m, &m->process[thread->process], row);
         if (row->process == 0 && thread->tid == thread->pid)
             row->process = thread->comm;
         row->leader = FM_NONE;

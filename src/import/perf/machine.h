@@ -57,6 +57,7 @@ struct fm_perf_thread {
     fm_str comm;            /* now; 0 unknown */
     int64_t since;          /* of comm */
     fm_thread row;          /* FM_NONE until a sample needs it */
+    fm_str cgroup;          /* path of its cgroup, as last told; 0 unknown */
     bool exited;
 };
 
@@ -146,6 +147,9 @@ bool fm_perf_machine_symbol(struct fm_perf_machine *m, uint64_t start, uint64_t 
 bool fm_perf_machine_namespace(struct fm_perf_machine *m, int32_t pid, int32_t tid,
                                uint64_t mnt_ns);
 bool fm_perf_machine_cgroup(struct fm_perf_machine *m, uint64_t id, const char *path, size_t n);
+/* The thread (with a row) runs in the cgroup of that path: its container. */
+void fm_perf_machine_contain(struct fm_perf_machine *m, struct fm_perf_thread *thread,
+                             fm_str path);
 bool fm_perf_machine_build_id(struct fm_perf_machine *m, const char *path, size_t n,
                               const unsigned char *id, size_t id_n);
 

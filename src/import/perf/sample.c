@@ -76,6 +76,7 @@ struct sample {
     size_t raw_n;
     struct fm_cursor read;          /* READ values */
     bool has_read;
+    uint64_t weight;                /* the whole word */
     struct fm_cursor branch;        /* entries of 24 bytes */
     uint64_t branches;
     uint64_t cookie;                /* of a user part that comes later */
@@ -134,7 +135,7 @@ static void read_registers(struct fm_cursor *c, uint64_t mask, struct fm_perf_du
     fm_cursor_skip(c, 8 * (vectors * words + predicates * predicate_words));
 }
 
-static void read_branches(struct fm_perf *perf, struct sample *s, struct fm_cursor *c)
+static void read_branches(struct sample *s, struct fm_cursor *c)
 {
     uint64_t type = s->event->attr.branch_type, nr = fm_cursor_u64(c);
     if ((type & FM_PERF_BRANCH_HW_INDEX) != 0)
@@ -151,8 +152,6 @@ static void read_branches(struct fm_perf *perf, struct sample *s, struct fm_curs
         else
             fm_cursor_skip(c, nr * 8);
     }
-    if (nr > 0 && (type & FM_PERF_BRANCH_CALL_STACK) == 0)
-        fm_perf_note(perf, FM_DIAG_PART_BRANCH, perf->offset, 1);
 }
 
 static void read_stack_dump(struct sample *s, struct fm_cursor *c)
@@ -187,14 +186,14 @@ static void read_tail(struct fm_perf *perf, struct sample *s, struct fm_cursor *
             fm_perf_note(perf, FM_DIAG_PART_RAW, perf->offset, 1);
     }
     if ((type & FM_PERF_BRANCH_STACK) != 0)
-        read_branches(perf, s, c);
+        read_branches(s, c);
     if ((type & FM_PERF_REGS_USER) != 0)
         read_registers(c, attr->regs_user, &s->dump);
     if ((type & FM_PERF_STACK_USER) != 0)
         read_stack_dump(s, c);
     if ((type & (FM_PERF_WEIGHT | FM_PERF_WEIGHT_STRUCT)) != 0) {
-        uint64_t weight = fm_cursor_u64(c);
-        set(s, F_WEIGHT, (type & FM_PERF_WEIGHT) != 0 ? weight : (uint32_t)weight);
+        s->weight = fm_cursor_u64(c);
+        set(s, F_WEIGHT, (type & FM_PERF_WEIGHT) != 0 ? s->weight : (uint32_t)s->weight);
     }
     read_word(s, c, FM_PERF_DATA_SRC, F_DATA_SRC);
     read_word(s, c, FM_PERF_TRANSACTION, F_TRANSACTION);
@@ -389,12 +388,17 @@ static bool declare(struct fm_perf *perf, struct fm_perf_event *event)
     const char *name = fm_perf_event_name(&perf->events, event);
     uint64_t period = event->attr.period;
     size_t n = FIELDS;
+    _Static_assert(FM_PERF_EXTRAS <= FM_TRACE_FIELDS, "they stand in the same places");
     if (name == NULL)
         return fm_perf_fail(perf, FM_NOMEM);
     memcpy(all, field, sizeof field);
     for (size_t i = 0; event->trace != NULL && i < event->trace->fields; i++)
         all[n++] = (struct fm_field){event->trace->field[i].name, event->trace->field[i].type,
                                      NULL};
+    if (event->trace == NULL) {
+        memcpy(all + n, fm_perf_extra_field, sizeof fm_perf_extra_field);
+        n += FM_PERF_EXTRAS;
+    }
     event->class_id = fm_class_declare(perf->binding, name, all, n, period, wanted);
     if (event->class_id < FM_CLASS_UNMAPPED)
         return fm_perf_fail(perf, FM_NOMEM);
@@ -431,6 +435,40 @@ static uint64_t known(const struct sample *s, unsigned f)
     return (s->present >> f & 1) != 0 ? s->value[f] : UINT64_MAX;
 }
 
+static struct fm_perf_extra extra_of(const struct sample *s)
+{
+    uint64_t type = s->event->attr.sample_type;
+    return (struct fm_perf_extra){.data_src = s->value[F_DATA_SRC], .weight = s->weight,
+                                  .has_data_src = (type & FM_PERF_DATA_SRC) != 0,
+                                  .has_weights = (type & FM_PERF_WEIGHT_STRUCT) != 0,
+                                  .branch = s->branch, .branches = s->branches,
+                                  .process = s->process, .addr = s->value[F_ADDR],
+                                  .has_addr = (s->present >> F_ADDR & 1) != 0};
+}
+
+/* What stands behind the fields of every sample. */
+static void read_more(struct fm_perf *perf, const struct fm_perf_event *event, struct sample *s)
+{
+    if (event->trace != NULL) {
+        read_payload(perf, event, s);
+        return;
+    }
+    const struct fm_perf_extra extra = extra_of(s);
+    s->present &= (1ull << FIELDS) - 1;
+    s->present |= fm_perf_extra_read(perf, &extra, event->wanted >> FIELDS, s->value + FIELDS)
+                  << FIELDS;
+}
+
+/* Branches that are no call stack: rows of their own. */
+static bool add_branches(struct fm_perf *perf, const struct sample *s)
+{
+    const struct fm_perf_extra extra = extra_of(s);
+    const struct fm_perf_branch_row row = {.time = known(s, F_TIME),
+                                           .thread = known(s, F_THREAD),
+                                           .comm = known(s, F_COMM), .cpu = known(s, F_CPU)};
+    return fm_perf_branch_rows(perf, &extra, &row);
+}
+
 /* Tells the scheduler's part of the importer. */
 static bool add_moment(struct fm_perf *perf, const struct fm_perf_event *event,
                        const struct sample *s, uint64_t row)
@@ -455,7 +493,7 @@ static bool add_row(struct fm_perf *perf, struct fm_perf_event *event, struct sa
         return true;
     }
     if (FM_UNLIKELY(event->wanted >> FIELDS != 0))
-        read_payload(perf, event, s);
+        read_more(perf, event, s);
     row = fm_event(perf->binding, event->class_id, s->value, &s->present);
     if (row == UINT64_MAX)
         return fm_builder_status(perf->builder) == FM_OK || fm_perf_fail(perf, FM_NOMEM);
@@ -543,6 +581,8 @@ static bool set_thread(struct fm_perf *perf, struct sample *s, int32_t pid, bool
                            !fm_perf_machine_row(&perf->machine, thread)))
         return fm_perf_fail(perf, FM_NOMEM);
     s->process = thread->process;
+    if (FM_UNLIKELY((s->present >> F_CGROUP & 1) != 0 && s->value[F_CGROUP] != thread->cgroup))
+        fm_perf_machine_contain(&perf->machine, thread, (fm_str)s->value[F_CGROUP]);
     if (known) {
         set(s, F_THREAD, thread->row);
         set(s, F_COMM, thread->comm);
@@ -558,6 +598,8 @@ static bool read_fixed(struct fm_perf *perf, struct sample *s, const unsigned ch
     bool swap = perf->swap;
     int32_t pid = -1;
     s->tid = -1;
+    if ((wanted >> (FIELDS + FM_PERF_X_OBJECT) & 1) != 0)
+        wanted |= 1ull << F_ADDR;
     if (e->ip != FM_PERF_NO_FIELD)
         set(s, F_IP, fm_perf_u64(p + e->ip, swap));
     if (e->tid != FM_PERF_NO_FIELD) {
@@ -606,6 +648,7 @@ bool fm_perf_sample(struct fm_perf *perf, const unsigned char *p, size_t n)
     s.has_read = s.deferred = false;
     s.dump = (struct fm_perf_dump){0};
     s.branches = 0;
+    s.weight = 0;
     if (FM_UNLIKELY(!read_body(perf, &s, p, n)))
         return drop(perf, FM_DIAG_SAMPLE_BODY, "a part of it goes beyond its end", n);
     if (!read_fixed(perf, &s, p))
@@ -620,6 +663,9 @@ bool fm_perf_sample(struct fm_perf *perf, const unsigned char *p, size_t n)
         return false;
     if (stack != FM_NONE)
         set(&s, F_STACK, stack);
+    if (FM_UNLIKELY(s.branches > 0) &&
+        (event->attr.branch_type & FM_PERF_BRANCH_CALL_STACK) == 0 && !add_branches(perf, &s))
+        return false;
     if (FM_UNLIKELY(s.has_read)) {
         if ((event->attr.read_format & FM_PERF_READ_ID) != 0)
             return add_members(perf, &s);

@@ -8,6 +8,7 @@
  *     stream.c    bytes -> records; compressed records -> records; rounds
  *     record.c    a record, in time order -> machine.c
  *     sample.c    a sample -> fields -> a row of the store, through formats/perf.yaml
+ *     extra.c     memory and branch samples -> labels, a row a branch
  *     chain.c     its call chain -> a stack
  *
  * Everything hangs on one struct fm_perf, which lives on the stack of the import.
@@ -19,6 +20,7 @@
 #include "import/order.h"
 #include "import/perf/block.h"
 #include "import/perf/event.h"
+#include "import/perf/extra.h"
 #include "import/perf/machine.h"
 #include "import/sched.h"
 #include "import/perf/userstack.h"
@@ -132,6 +134,7 @@ struct fm_perf {
     struct fm_perf_userstack userstack;
 
     uint64_t samples_in;            /* those that were dropped before a mapping saw them */
+    struct fm_perf_branch_class branch_class;
     struct fm_map simple_dso;       /* simpleperf: id -> fm_str of a path */
     uint64_t count[FM_PERF_R_SLOTS];    /* by fm_perf_record_slot() */
     uint64_t first[FM_PERF_R_SLOTS];
@@ -204,7 +207,8 @@ void fm_perf_samples_finish(struct fm_perf *perf);
 /* chain.c */
 /* The stack of a chain of n words (leaf first, with markers; host byte order); tag tells apart
  * chains that resolve differently. FM_NONE: no memory (and failed), or no frames. */
-enum { FM_PERF_CHAIN = 0, FM_PERF_CHAIN_LBR = 1, FM_PERF_CHAIN_FLAT = 2 /* + mode */ };
+enum { FM_PERF_CHAIN = 0, FM_PERF_CHAIN_LBR = 1, FM_PERF_CHAIN_FLAT = 2 /* + mode */,
+       FM_PERF_CHAIN_BRANCH = 10 /* where a branch went and came from: modes by address */ };
 fm_node fm_perf_stack(struct fm_perf *perf, uint32_t process, unsigned tag, const void *words,
                       size_t n);
 /* Markers are the last 4095 values. */
