@@ -186,7 +186,8 @@ static void make_attr(struct make *m, const struct make_event *e)
     make_bytes(m, flags, sizeof flags);
     make_bytes(m, zero, 24);
     make_u64(m, e->branch_type);
-    make_bytes(m, zero, 12);
+    make_u64(m, e->regs_user);
+    make_u32(m, e->stack_user);
     make_u32(m, e->clockid);
     make_bytes(m, zero, ATTR - (m->n - begin));
 }

@@ -49,6 +49,8 @@ struct make_event {
     uint64_t id[2];
     size_t ids;
     uint32_t clockid;
+    uint64_t regs_user;
+    uint32_t stack_user;
 };
 
 enum make_form { MAKE_FILE, MAKE_OLD, MAKE_PIPE };

@@ -8,6 +8,7 @@
 #include "symbol/unwind.h"
 #include "util/ctx.h"
 
+#include "cfimake.h"
 #include "elfmake.h"
 
 #include <check.h>
@@ -113,71 +114,10 @@ START_TEST(bad_expressions)
 }
 END_TEST
 
-/* ---------------------------------------------------------------------- rules */
-
-struct frames {
-    unsigned char byte[2048];
-    size_t n, cie;
-    bool debug, wide;
-};
-
-static void put(struct frames *f, uint64_t v, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++)
-        f->byte[f->n++] = (unsigned char)(v >> 8 * i);
-}
-
-static void text(struct frames *f, const char *s, size_t n)
-{
-    memcpy(f->byte + f->n, s, n);
-    f->n += n;
-}
-
-/* Writes the length of the entry that began at `from`. */
-static void end(struct frames *f, size_t from)
-{
-    while (f->n % 4 != 0)
-        put(f, 0, 1);
-    uint32_t n = (uint32_t)(f->n - from - 4);
-    memcpy(f->byte + from, &n, 4);
-}
-
-static void cie(struct frames *f, bool signal, unsigned code, unsigned ra, const char *program,
-                size_t n)
-{
-    f->cie = f->n;
-    put(f, 0, 4);
-    put(f, f->debug ? UINT32_MAX : 0, 4);
-    put(f, 1, 1);
-    text(f, f->debug ? "" : signal ? "zRS" : "zR", f->debug ? 1 : signal ? 4 : 3);
-    put(f, code, 1);
-    put(f, f->wide ? 0x78 : 0x7c, 1);       /* -8, -4 */
-    put(f, ra, 1);
-    if (!f->debug) {
-        put(f, 1, 1);
-        put(f, 0, 1);                       /* addresses as they are */
-    }
-    text(f, program, n);
-    end(f, f->cie);
-}
-
-static void fde(struct frames *f, uint64_t begin, uint64_t size, const char *program, size_t n)
-{
-    size_t from = f->n;
-    put(f, 0, 4);
-    put(f, f->debug ? f->cie : f->n - f->cie, 4);
-    put(f, begin, f->wide ? 8 : 4);
-    put(f, size, f->wide ? 8 : 4);
-    if (!f->debug)
-        put(f, 0, 1);
-    text(f, program, n);
-    end(f, from);
-}
-
 /* ------------------------------------------------------------------- unwinding */
 
 struct scene {
-    struct frames frames;
+    struct cfimake frames;
     unsigned machine;
     uint32_t module;
     uint64_t delta;
@@ -272,12 +212,12 @@ static void expect(const struct scene *s, enum fm_unwind_end how, size_t n, cons
  * f3: the outermost. */
 static void x86_64_rules(struct scene *s)
 {
-    struct frames *f = &s->frames;
-    cie(f, false, 1, 16, "\x0c\x07\x08\x90\x01", 5);
-    fde(f, CODE, 0x100, "", 0);
-    fde(f, CODE + 0x100, 0x100, "\x41\x0e\x10\x86\x02\x43\x0d\x06", 8);
-    fde(f, CODE + 0x200, 0x100, "\x41\x0e\x10\x83\x02\x41\x0e\x20", 8);
-    fde(f, CODE + 0x300, 0x100, "\x07\x10", 2);
+    struct cfimake *f = &s->frames;
+    cfimake_cie(f, false, 1, 16, "\x0c\x07\x08\x90\x01", 5);
+    cfimake_fde(f, CODE, 0x100, "", 0);
+    cfimake_fde(f, CODE + 0x100, 0x100, "\x41\x0e\x10\x86\x02\x43\x0d\x06", 8);
+    cfimake_fde(f, CODE + 0x200, 0x100, "\x41\x0e\x10\x83\x02\x41\x0e\x20", 8);
+    cfimake_fde(f, CODE + 0x300, 0x100, "\x07\x10", 2);
 }
 
 static void x86_64_stack(struct scene *s)
@@ -361,11 +301,11 @@ START_TEST(signal_frame)
 {
     struct scene s;
     init(&s, FM_UNWIND_X86_64);
-    cie(&s.frames, false, 1, 16, "\x0c\x07\x08\x90\x01", 5);
-    fde(&s.frames, CODE, 0x100, "", 0);
-    fde(&s.frames, CODE + 0x300, 0x100, "\x07\x10", 2);
-    cie(&s.frames, true, 1, 16, "\x0c\x07\x20\x90\x01", 5);
-    fde(&s.frames, CODE + 0xff, 0x101, "", 0);
+    cfimake_cie(&s.frames, false, 1, 16, "\x0c\x07\x08\x90\x01", 5);
+    cfimake_fde(&s.frames, CODE, 0x100, "", 0);
+    cfimake_fde(&s.frames, CODE + 0x300, 0x100, "\x07\x10", 2);
+    cfimake_cie(&s.frames, true, 1, 16, "\x0c\x07\x20\x90\x01", 5);
+    cfimake_fde(&s.frames, CODE + 0xff, 0x101, "", 0);
     s.in.pc = CODE + 4;
     set(&s, 7, STACK);
     word(&s, 0, CODE + 0x100);
@@ -382,10 +322,10 @@ START_TEST(aarch64)
 {
     struct scene s;
     init(&s, FM_UNWIND_AARCH64);
-    cie(&s.frames, false, 4, 30, "\x0c\x1f\x00", 3);
-    fde(&s.frames, CODE, 0x100, "", 0);
-    fde(&s.frames, CODE + 0x100, 0x100, "\x2d\x41\x0e\x20\x9d\x04\x9e\x03", 8);
-    fde(&s.frames, CODE + 0x200, 0x100, "\x07\x1e", 2);
+    cfimake_cie(&s.frames, false, 4, 30, "\x0c\x1f\x00", 3);
+    cfimake_fde(&s.frames, CODE, 0x100, "", 0);
+    cfimake_fde(&s.frames, CODE + 0x100, 0x100, "\x2d\x41\x0e\x20\x9d\x04\x9e\x03", 8);
+    cfimake_fde(&s.frames, CODE + 0x200, 0x100, "\x07\x1e", 2);
     s.in.pc = CODE + 0x20;
     set(&s, 31, STACK);
     set(&s, 29, 0x9999);
@@ -401,9 +341,9 @@ START_TEST(i386)
 {
     struct scene s;
     init(&s, FM_UNWIND_I386);
-    cie(&s.frames, false, 1, 8, "\x0c\x04\x04\x88\x01", 5);
-    fde(&s.frames, CODE, 0x100, "\x41\x0e\x08\x85\x02\x42\x0d\x05", 8);
-    fde(&s.frames, CODE + 0x100, 0x100, "\x07\x08", 2);
+    cfimake_cie(&s.frames, false, 1, 8, "\x0c\x04\x04\x88\x01", 5);
+    cfimake_fde(&s.frames, CODE, 0x100, "\x41\x0e\x08\x85\x02\x42\x0d\x05", 8);
+    cfimake_fde(&s.frames, CODE + 0x100, 0x100, "\x07\x08", 2);
     s.in.pc = CODE + 0x30;
     set(&s, 4, STACK);
     set(&s, 5, STACK + 8);
@@ -419,15 +359,15 @@ START_TEST(no_loops)
 {
     struct scene s;
     init(&s, FM_UNWIND_X86_64);
-    cie(&s.frames, false, 1, 16, "\x0c\x07\x00\x08\x10", 5);   /* nothing is ever popped */
-    fde(&s.frames, CODE, 0x100, "", 0);
+    cfimake_cie(&s.frames, false, 1, 16, "\x0c\x07\x00\x08\x10", 5);   /* nothing is ever popped */
+    cfimake_fde(&s.frames, CODE, 0x100, "", 0);
     s.in.pc = CODE + 8;
     set(&s, 7, STACK);
     run(&s);
     EXPECT(&s, FM_UNWIND_LOST, CODE + 8);
     init(&s, FM_UNWIND_X86_64);
-    cie(&s.frames, false, 1, 16, "\x12\x07\x04\x90\x01", 5);   /* CFA = rsp - 32 */
-    fde(&s.frames, CODE, 0x100, "", 0);
+    cfimake_cie(&s.frames, false, 1, 16, "\x12\x07\x04\x90\x01", 5);   /* CFA = rsp - 32 */
+    cfimake_fde(&s.frames, CODE, 0x100, "", 0);
     s.in.pc = CODE + 8;
     set(&s, 7, STACK);
     run(&s);

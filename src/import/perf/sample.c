@@ -321,6 +321,9 @@ static fm_node odd_stack(struct fm_perf *perf, struct sample *s)
     } else if ((s->misc & FM_PERF_MISC_14) != 0 && !perf->perf_chains &&
                s->event->ip != FM_PERF_NO_FIELD) {
         n = put_exact_ip(perf, s, n);
+    } else if (s->dump.abi != 0 &&
+               !fm_perf_leaf_caller(perf, s->process, s->event->attr.regs_user, &s->dump, &n)) {
+        return FM_NONE;
     }
     s->chain_n = n;
     return fm_perf_stack(perf, s->process, tag, perf->words, n);
@@ -361,7 +364,8 @@ static fm_node stack_of(struct fm_perf *perf, struct sample *s)
     if (s->dump.n > 0) {
         stack = unwound_stack(perf, s);
     } else if (s->chain_n > 0) {
-        bool odd = perf->swap || s->branches > 0 || (s->misc & FM_PERF_MISC_14) != 0 ||
+        bool odd = perf->swap || s->branches > 0 || s->dump.abi != 0 ||
+                   (s->misc & FM_PERF_MISC_14) != 0 ||
                    (s->chain_n >= 2 && fm_load_u64(s->chain + 8 * (s->chain_n - 2)) ==
                                            (uint64_t)(int64_t)FM_PERF_CONTEXT_DEFERRED);
         if (FM_UNLIKELY(s->chain_n > CHAIN_LIMIT ||

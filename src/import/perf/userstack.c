@@ -10,6 +10,9 @@
  *
  *     kernel part | -512 | pc | return address ... | -512 | pc under a signal | return address ...
  *
+ * AArch64 chains by frame pointers lack the caller of a leaf that has not saved its return address
+ * yet: with the registers at hand one step from the leaf tells, and the caller is put in its place.
+ *
  * perf prints callers at the byte before the return address; so do we when chains are wanted as it
  * has them.
  */
@@ -106,7 +109,7 @@ static enum fm_unwind_arch guess_arch(uint64_t mask)
 {
     if (mask >> 32 == 1)
         return FM_UNWIND_AARCH64;
-    return (mask & 0xff0100) == 0xff0100 || mask < 1u << 9 ? FM_UNWIND_X86_64 : FM_UNWIND_NO_ARCH;
+    return (mask & 0xff000000u) == 0 ? FM_UNWIND_X86_64 : FM_UNWIND_NO_ARCH;
 }
 
 static enum fm_unwind_arch arch_of(const struct fm_perf *perf, uint64_t abi, uint64_t mask)
@@ -139,16 +142,51 @@ static bool take_registers(const struct fm_perf *perf, uint64_t mask,
 
 /* ------------------------------------------------------------------------ words */
 
-static bool has_user_part(const uint64_t *word, size_t n)
+/* The user part's first address in the chain, SIZE_MAX: it has none. */
+static size_t user_leaf(const uint64_t *word, size_t n)
 {
-    bool user = false;
-    for (size_t i = 0; i < n; i++) {
-        if (word[i] >= FM_PERF_MARKER)
-            user = (int64_t)word[i] == FM_PERF_CONTEXT_USER;
-        else if (user)
-            return true;
-    }
-    return false;
+    for (size_t i = 0; i + 1 < n; i++)
+        if ((int64_t)word[i] == FM_PERF_CONTEXT_USER && word[i + 1] < FM_PERF_MARKER)
+            return i + 1;
+    return SIZE_MAX;
+}
+
+/* An unwinder and room for more words; false without memory. */
+static bool prepare(struct fm_perf *perf, size_t words)
+{
+    struct fm_perf_userstack *us = &perf->userstack;
+    if (us->unwind == NULL)
+        us->unwind = fm_unwind_new(perf->ctx, &us->options);
+    return (us->unwind != NULL && fm_grow(&perf->ctx->mem, (void **)&perf->words, &perf->word_cap,
+                                          words, sizeof *perf->words)) ||
+           fm_perf_fail(perf, FM_NOMEM);
+}
+
+bool fm_perf_leaf_caller(struct fm_perf *perf, uint32_t process, uint64_t mask,
+                         const struct fm_perf_dump *dump, size_t *n)
+{
+    struct fm_unwind_input in = {.arch = arch_of(perf, dump->abi, mask), .stack = dump->regs,
+                                 .find = find_place, .user = perf};
+    struct fm_unwind_frame frame[2];
+    enum fm_unwind_end end;
+    size_t leaf = user_leaf(perf->words, *n);
+    if (in.arch != FM_UNWIND_AARCH64 || leaf == SIZE_MAX ||
+        !take_registers(perf, mask, dump, &in) || in.pc != perf->words[leaf])
+        return true;
+    if (!prepare(perf, *n + 2))
+        return false;
+    perf->userstack.process = process;
+    in.space = fm_perf_machine_context(&perf->machine, &perf->machine.process[process]);
+    size_t frames = fm_unwind_run(perf->userstack.unwind, &in, frame, FM_COUNT(frame), &end);
+    if (fm_unwind_oom(perf->userstack.unwind))
+        return fm_perf_fail(perf, FM_NOMEM);
+    uint64_t *next = perf->words + leaf + 1;
+    if (frames < 2 || (leaf + 1 < *n && *next == frame[1].pc))
+        return true;
+    memmove(next + 1, next, (*n - leaf - 1) * sizeof *next);
+    *next = frame[1].pc;
+    (*n)++;
+    return true;
 }
 
 enum fm_perf_userstack_end fm_perf_userstack(struct fm_perf *perf, uint32_t process, uint64_t mask,
@@ -158,7 +196,7 @@ enum fm_perf_userstack_end fm_perf_userstack(struct fm_perf *perf, uint32_t proc
     struct fm_perf_userstack *us = &perf->userstack;
     struct fm_unwind_frame frame[FRAMES_MAX];
     enum fm_unwind_end end;
-    if (dump->abi == 0 || dump->n == 0 || has_user_part(perf->words, *n))
+    if (dump->abi == 0 || dump->n == 0 || user_leaf(perf->words, *n) != SIZE_MAX)
         return FM_PERF_STACK_NONE;
     struct fm_unwind_input in = {.arch = arch_of(perf, dump->abi, mask), .stack = dump->stack,
                                  .n = dump->n, .find = find_place, .user = perf};
@@ -166,13 +204,8 @@ enum fm_perf_userstack_end fm_perf_userstack(struct fm_perf *perf, uint32_t proc
         fm_perf_note(perf, FM_DIAG_PART_STACK, perf->offset, 1);
         return FM_PERF_STACK_NONE;
     }
-    if (us->unwind == NULL)
-        us->unwind = fm_unwind_new(perf->ctx, &us->options);
-    if (us->unwind == NULL || !fm_grow(&perf->ctx->mem, (void **)&perf->words, &perf->word_cap,
-                                       *n + 2 * FRAMES_MAX + 1, sizeof *perf->words)) {
-        fm_perf_fail(perf, FM_NOMEM);
+    if (!prepare(perf, *n + 2 * FRAMES_MAX + 1))
         return FM_PERF_STACK_NONE;
-    }
     us->process = process;
     in.space = fm_perf_machine_context(&perf->machine, &perf->machine.process[process]);
     size_t frames = fm_unwind_run(us->unwind, &in, frame,

@@ -51,4 +51,9 @@ enum fm_perf_userstack_end fm_perf_userstack(struct fm_perf *perf, uint32_t proc
                                              size_t max, const struct fm_perf_dump *dump,
                                              size_t *n);
 
+/* Puts the caller of the leaf into the chain of *n words in perf->words (frame pointers, AArch64),
+ * where registers and rules tell it. False: no memory (and failed). */
+bool fm_perf_leaf_caller(struct fm_perf *perf, uint32_t process, uint64_t mask,
+                         const struct fm_perf_dump *dump, size_t *n);
+
 #endif
