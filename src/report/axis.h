@@ -54,6 +54,8 @@ struct fm_time_tick {
  * times count from a start of their own: "0 s", "1.5 s", without a calendar. */
 size_t fm_axis_times(int64_t first, int64_t last, bool wall, size_t most,
                      struct fm_time_tick tick[FM_AXIS_TICKS]);
+/* ns since 1970 of a day's beginning, for years 1678 to 2261. */
+int64_t fm_axis_date(unsigned year, unsigned month, unsigned day);
 /* "2026-03-01 14:05:07" (UTC), with a fraction where there is one, without midnight's zeros. */
 const char *fm_axis_time(int64_t ns, char buf[FM_AXIS_TEXT]);
 

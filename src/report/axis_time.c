@@ -56,6 +56,13 @@ static bool ns_of(int64_t year, unsigned month, int64_t *ns)
     return !__builtin_mul_overflow(days, DAY, ns);
 }
 
+int64_t fm_axis_date(unsigned year, unsigned month, unsigned day)
+{
+    int64_t ns;
+
+    return ns_of(year, month, &ns) ? ns + (int64_t)(day - 1) * DAY : 0;
+}
+
 /* The fraction of a second with no zeros at its end; "" for none. */
 static void put_fraction(int64_t ns, char text[12])
 {

@@ -147,6 +147,40 @@ static enum fm_status write_tables(struct fm_report_run *run, const struct fm_re
     return status;
 }
 
+static enum fm_status write_trends(struct fm_report_run *run, struct fm_report *report,
+                                   struct fm_out *out, struct fm_error *err)
+{
+    struct fm_report_table *table =
+        fm_arena_alloc(&run->arena, (run->plan.trends + 1) * sizeof *table);
+    enum fm_status status = table != NULL ? FM_OK : fm_error_nomem(err);
+
+    report->trend = table;
+    for (size_t i = 0; status == FM_OK && i < run->plan.trends; i++) {
+        const struct fm_report_trend *t = &run->plan.trend[i];
+
+        status = fm_report_trend(report, i, &table[i], err);
+        if (status == FM_OK && t->to != NULL) {
+            status = fm_report_write(&table[i], fm_report_form(t->to), out, err);
+            status = put_file(run, t->to, out, status, err);
+        }
+        if (status == FM_OK && t->chart != NULL) {
+            status = fm_report_chart(report, i, &table[i], out, err);
+            status = put_file(run, t->chart, out, status, err);
+        }
+    }
+    return status;
+}
+
+static enum fm_status write_page(struct fm_report_run *run, const struct fm_report *report,
+                                 struct fm_out *out, struct fm_error *err)
+{
+    const char *to = run->plan.index.to;
+
+    if (to == NULL)
+        return FM_OK;
+    return put_file(run, to, out, fm_report_page(report, out, err), err);
+}
+
 static enum fm_status write_over(struct fm_report_run *run, struct fm_report *report,
                                  struct fm_error *err)
 {
@@ -156,6 +190,10 @@ static enum fm_status write_over(struct fm_report_run *run, struct fm_report *re
     if (fm_out_init(&out, &run->ctx->mem, NULL) != FM_OK)
         return fm_error_nomem(err);
     status = write_tables(run, report, &out, err);
+    if (status == FM_OK)
+        status = write_trends(run, report, &out, err);
+    if (status == FM_OK)
+        status = write_page(run, report, &out, err);
     fm_out_release(&out);
     return status;
 }
