@@ -130,5 +130,8 @@ enum fm_status fm_inflate_run(struct fm_inflate *inflate, const unsigned char **
  * allocated from ctx->mem, freed with fm_mem_free(&ctx->mem, *data, *n + 1); NUL-terminated. */
 enum fm_status fm_input_slurp(struct fm_ctx *ctx, const char *path, size_t max, char **data,
                               size_t *n, struct fm_error *err);
+/* The same for an input that nobody has read. */
+enum fm_status fm_input_slurp_all(struct fm_input *input, size_t max, char **data, size_t *n,
+                                  struct fm_error *err);
 
 #endif

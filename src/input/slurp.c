@@ -54,27 +54,36 @@ static enum fm_status read_all(struct fm_reader *reader, struct fm_input *input,
     return FM_OK;
 }
 
-enum fm_status fm_input_slurp(struct fm_ctx *ctx, const char *path, size_t max, char **data,
-                              size_t *n, struct fm_error *err)
+enum fm_status fm_input_slurp_all(struct fm_input *input, size_t max, char **data, size_t *n,
+                                  struct fm_error *err)
 {
-    struct fm_input *input = NULL;
     struct fm_reader *reader = NULL;
     size_t cap = 0;
     *data = NULL;
     *n = 0;
     fm_assert(max < SIZE_MAX / 4);
-    enum fm_status status = fm_input_open(ctx, path, &input, err);
-    if (status != FM_OK)
-        return status;
-    status = fm_reader_open(input, &reader, err);
+    enum fm_status status = fm_reader_open(input, &reader, err);
     if (status == FM_OK)
         status = read_all(reader, input, max, data, n, &cap, err);
     fm_reader_close(reader);
-    fm_input_free(input);
     if (status != FM_OK) {
-        fm_mem_free(&ctx->mem, *data, cap);
+        fm_mem_free(&input->ctx->mem, *data, cap);
         *data = NULL;
         *n = 0;
     }
+    return status;
+}
+
+enum fm_status fm_input_slurp(struct fm_ctx *ctx, const char *path, size_t max, char **data,
+                              size_t *n, struct fm_error *err)
+{
+    struct fm_input *input = NULL;
+    *data = NULL;
+    *n = 0;
+    enum fm_status status = fm_input_open(ctx, path, &input, err);
+    if (status != FM_OK)
+        return status;
+    status = fm_input_slurp_all(input, max, data, n, err);
+    fm_input_free(input);
     return status;
 }

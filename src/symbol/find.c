@@ -6,7 +6,8 @@
  * must agree with it. The order for programs and libraries:
  *
  *   1 .gnu_debuglink of SYMFS/path: name, dir/name, dir/.debug/name, /usr/lib/debug/dir/name
- *   2 BUILDID/.build-id/xx/yyyy…/{elf,debug}, the link itself (old layout), BUILDID/path/id/elf
+ *   2 CACHE/.build-id/xx/yyyy…/{elf,debug}, the link itself (old layout), CACHE/path/id/elf; a
+ *     cache is BUILDID, SYMFS when it is an archive, and INPUT.tar.bz2 (archive.h)
  *   3 SYMFS/usr/lib/debug/path.debug, …/path, SYMFS/usr/lib/debug/.build-id/xx/yyyy….debug
  *   4 SYMFS/path itself
  *
@@ -58,23 +59,49 @@ static bool is_build_id(const char *id)
 
 /* ------------------------------------------------------------------- life */
 
+static void add_cache(struct fm_find *find, const char *path)
+{
+    if (path[0] != '\0' && find->caches < FM_COUNT(find->cache))
+        find->cache[find->caches++] = path;
+}
+
+/* What `perf archive` leaves beside the recording: INPUT.tar.bz2. */
+static enum fm_status add_beside(struct fm_find *find, struct fm_arena *arena)
+{
+    static const char *const packing[] = { ".bz2", "", ".gz", ".xz", ".zst" };
+
+    for (size_t i = 0; i < FM_COUNT(packing) && find->options->input != NULL; i++) {
+        const char *path = fm_arena_printf(arena, "%s.tar%s", find->options->input, packing[i]);
+        if (path == NULL)
+            return FM_NOMEM;
+        if (fm_archives_add(&find->archives, find->ctx, path)) {
+            add_cache(find, path);
+            break;
+        }
+    }
+    return FM_OK;
+}
+
 enum fm_status fm_find_init(struct fm_find *find, struct fm_ctx *ctx,
                             const struct fm_symbol_options *options, struct fm_arena *arena)
 {
-    const char *home;
+    const char *home = options->buildid_dir == NULL ? getenv("HOME") : NULL;
+    const char *cache = options->buildid_dir != NULL ? options->buildid_dir : "";
 
     memset(find, 0, sizeof *find);
     find->ctx = ctx;
     find->options = options;
     find->symfs = options->symfs != NULL ? options->symfs : "";
-    find->buildid_dir = options->buildid_dir != NULL ? options->buildid_dir : "";
     find->path = find->build_id = "";
-    if (options->buildid_dir == NULL) {
-        home = getenv("HOME");
-        if (home != NULL && home[0] == '/')
-            find->buildid_dir = fm_arena_printf(arena, "%s/.debug", home);
-    }
-    if (find->buildid_dir == NULL)
+    if (home != NULL && home[0] == '/')
+        cache = fm_arena_printf(arena, "%s/.debug", home);
+    if (cache == NULL)
+        return FM_NOMEM;
+    add_cache(find, cache);
+    (void)fm_archives_add(&find->archives, ctx, options->buildid_dir);
+    if (fm_archives_add(&find->archives, ctx, options->symfs))
+        add_cache(find, options->symfs);
+    if (add_beside(find, arena) != FM_OK)
         return FM_NOMEM;
     return fm_out_init(&find->looked, &ctx->mem, NULL);
 }
@@ -94,6 +121,7 @@ void fm_find_release(struct fm_find *find)
     if (find->ctx == NULL)
         return;
     close_files(find);
+    fm_archives_release(&find->archives);
     fm_out_release(&find->looked);
 }
 
@@ -161,11 +189,21 @@ static bool symfs_path(const struct fm_find *find, char out[PATH_BYTES], const c
     return make_path(out, "%s%s%s", find->symfs, find->symfs[0] != '\0' ? slash(path) : "", path);
 }
 
+static enum fm_status open_image(struct fm_find *find, const char *path, bool unpack,
+                                 struct fm_image *image)
+{
+    enum fm_status status;
+
+    if (fm_archives_open(&find->archives, path, image, &status))
+        return status;
+    return fm_image_open(find->ctx, path, unpack, image);
+}
+
 static struct fm_elf *open_elf(struct fm_find *find, const char *path, bool unpack)
 {
     struct fm_image image;
     struct fm_elf *elf = NULL;
-    enum fm_status status = fm_image_open(find->ctx, path, unpack, &image);
+    enum fm_status status = open_image(find, path, unpack, &image);
 
     if (status == FM_OK)
         status = fm_elf_open(find->ctx, &image, &elf);
@@ -284,12 +322,13 @@ static void by_debuglink(struct fm_find *find, const struct fm_elf *self)
         try_debuglink(find, path, self, crc);
 }
 
-/* BUILDID/.build-id/xx/yyyy…: a folder with `member`, or in the old layout the file itself. */
-static bool cache_path(const struct fm_find *find, char path[PATH_BYTES], const char *member)
+/* CACHE/.build-id/xx/yyyy…: a folder with `member`, or in the old layout the file itself. */
+static bool cache_path(const struct fm_find *find, size_t cache, char path[PATH_BYTES],
+                       const char *member)
 {
-    if (find->build_id[0] == '\0' || find->buildid_dir[0] == '\0')
+    if (find->build_id[0] == '\0')
         return false;
-    return make_path(path, "%s/.build-id/%.2s/%s%s%s", find->buildid_dir, find->build_id,
+    return make_path(path, "%s/.build-id/%.2s/%s%s%s", find->cache[cache], find->build_id,
                      find->build_id + 2, member[0] != '\0' ? "/" : "", member);
 }
 
@@ -297,16 +336,18 @@ static void by_cache(struct fm_find *find, const char *member)
 {
     char path[PATH_BYTES];
 
-    if (cache_path(find, path, member))
-        try_file(find, path, false);
-    if (strcmp(member, "elf") == 0 && cache_path(find, path, "debug"))
-        try_file(find, path, false);
-    if (cache_path(find, path, ""))
-        try_file(find, path, false);
-    if (find->build_id[0] != '\0' && find->buildid_dir[0] != '\0' &&
-        make_path(path, "%s%s%s/%s/%s", find->buildid_dir, slash(find->path), find->path,
-                  find->build_id, member))
-        try_file(find, path, false);
+    for (size_t i = 0; i < find->caches; i++) {
+        if (cache_path(find, i, path, member))
+            try_file(find, path, false);
+        if (strcmp(member, "elf") == 0 && cache_path(find, i, path, "debug"))
+            try_file(find, path, false);
+        if (cache_path(find, i, path, ""))
+            try_file(find, path, false);
+        if (find->build_id[0] != '\0' &&
+            make_path(path, "%s%s%s/%s/%s", find->cache[i], slash(find->path), find->path,
+                      find->build_id, member))
+            try_file(find, path, false);
+    }
 }
 
 static void by_debug_folder(struct fm_find *find)
@@ -321,6 +362,23 @@ static void by_debug_folder(struct fm_find *find)
         make_path(path, "%s/usr/lib/debug/.build-id/%.2s/%s.debug", find->symfs, find->build_id,
                   find->build_id + 2))
         try_file(find, path, false);
+}
+
+/* What `perf inject --jit` wrote, which is often moved together with the recording. */
+static void by_jitted(struct fm_find *find)
+{
+    const char *folder[] = { find->options->map_dir, find->options->input_dir };
+    const char *base = strrchr(find->path, '/');
+    char path[PATH_BYTES];
+
+    base = base != NULL ? base + 1 : find->path;
+    if (strncmp(base, "jitted-", 7) != 0)
+        return;
+    for (size_t i = 0; i < FM_COUNT(folder); i++) {
+        if (folder[i] != NULL && make_path(path, "%s%s%s", folder[i],
+                                           folder[i][0] != '\0' ? "/" : "", base))
+            try_file(find, path, false);
+    }
 }
 
 void fm_find_user(struct fm_find *find)
@@ -352,6 +410,8 @@ void fm_find_user(struct fm_find *find)
     }
     by_cache(find, "elf");
     by_debug_folder(find);
+    if (known)
+        by_jitted(find);
     if (!known)
         find->build_id = "";                          /* it may have been the text of `self` */
     if (self != NULL && !is_done(find))
@@ -435,13 +495,14 @@ void fm_find_vdso(struct fm_find *find)
         fm_find_note(find, find->path, "no build-id recorded, this machine's vdso is not used");
         return;
     }
-    if (cache_path(find, path, "vdso"))
-        try_file(find, path, false);
-    if (cache_path(find, path, ""))
-        try_file(find, path, false);
-    if (find->buildid_dir[0] != '\0' && make_path(path, "%s/[vdso]/%s/vdso", find->buildid_dir,
-                                                  find->build_id))
-        try_file(find, path, false);
+    for (size_t i = 0; i < find->caches; i++) {
+        if (cache_path(find, i, path, "vdso"))
+            try_file(find, path, false);
+        if (cache_path(find, i, path, ""))
+            try_file(find, path, false);
+        if (make_path(path, "%s/[vdso]/%s/vdso", find->cache[i], find->build_id))
+            try_file(find, path, false);
+    }
     if (find->runtime != NULL || find->oom)
         return;
     if (find->symfs[0] != '\0') { /* the user's root folder stands for the recorded machine */
@@ -466,7 +527,7 @@ static bool open_kallsyms(struct fm_find *find, const char *path, bool live,
                           struct fm_image *image)
 {
     enum fm_status status = live ? fm_image_read(find->ctx, path, KALLSYMS_MAX, image)
-                                 : fm_image_open(find->ctx, path, true, image);
+                                 : open_image(find, path, true, image);
 
     if (status == FM_NOMEM)
         find->oom = true;
@@ -500,20 +561,24 @@ static bool cached_kallsyms(struct fm_find *find, struct fm_image *kallsyms)
 {
     char path[PATH_BYTES];
 
-    if (find->oom || !cache_path(find, path, ""))
-        return false;
-    if (!cache_path(find, path, "kallsyms") || !open_kallsyms(find, path, false, kallsyms)) {
-        if (!cache_path(find, path, "") || !open_kallsyms(find, path, false, kallsyms)) {
-            if (!make_path(path, "%s/[kernel.kallsyms]/%s/kallsyms", find->buildid_dir,
-                           find->build_id) || !open_kallsyms(find, path, false, kallsyms))
-                return false;
-        } else if (kallsyms->n >= 4 && memcmp(kallsyms->data, "\177ELF", 4) == 0) {
-            fm_image_close(kallsyms);
-            return false;
+    for (size_t i = 0; i < find->caches && !find->oom && find->build_id[0] != '\0'; i++) {
+        bool found = cache_path(find, i, path, "kallsyms") &&
+                     open_kallsyms(find, path, false, kallsyms);
+        if (!found && cache_path(find, i, path, "") &&
+            open_kallsyms(find, path, false, kallsyms)) {
+            found = kallsyms->n < 4 || memcmp(kallsyms->data, "\177ELF", 4) != 0;
+            if (!found)
+                fm_image_close(kallsyms);
+        }
+        if (!found && make_path(path, "%s/[kernel.kallsyms]/%s/kallsyms", find->cache[i],
+                                find->build_id))
+            found = open_kallsyms(find, path, false, kallsyms);
+        if (found) {
+            fm_find_note(find, path, "symbols used (kallsyms)");
+            return true;
         }
     }
-    fm_find_note(find, path, "symbols used (kallsyms)");
-    return true;
+    return false;
 }
 
 static bool cached_vmlinux(struct fm_find *find)
@@ -521,9 +586,11 @@ static bool cached_vmlinux(struct fm_find *find)
     static const char *const member[] = { "vmlinux", "elf", "debug" };
     char path[PATH_BYTES];
 
-    for (size_t i = 0; i < FM_COUNT(member); i++) {
-        if (cache_path(find, path, member[i]) && try_vmlinux(find, path))
-            return true;
+    for (size_t i = 0; i < find->caches; i++) {
+        for (size_t k = 0; k < FM_COUNT(member); k++) {
+            if (cache_path(find, i, path, member[k]) && try_vmlinux(find, path))
+                return true;
+        }
     }
     return false;
 }

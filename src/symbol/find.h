@@ -4,17 +4,21 @@
 #ifndef FM_SYMBOL_FIND_H
 #define FM_SYMBOL_FIND_H
 
+#include "symbol/archive.h"
 #include "symbol/elf.h"
 #include "symbol/symbol.h"
 #include "util/out.h"
 
 #define FM_FIND_PATH 4096
+#define FM_FIND_CACHES 4
 
 struct fm_find {
     struct fm_ctx *ctx;
     const struct fm_symbol_options *options;
     const char *symfs;           /* "" when none */
-    const char *buildid_dir;     /* "" when none */
+    const char *cache[FM_FIND_CACHES];  /* build-id caches: folders and archives */
+    size_t caches;
+    struct fm_archives archives;
     /* the module: */
     const char *path;            /* without " (deleted)" */
     const char *build_id;        /* "" unknown */

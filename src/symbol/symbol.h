@@ -23,7 +23,8 @@ struct fm_symbol_options {
     const char *kallsyms;
     const char *vmlinux;
     const char *map_dir;      /* folder with perf-PID.map files; NULL = none given */
-    const char *input_dir;    /* folder of the first input, also searched for perf-PID.map */
+    const char *input;        /* path of the first input: archives beside it; NULL = none */
+    const char *input_dir;    /* its folder, also searched for what JITs leave */
     const char *os_release;   /* of the recorded kernel, for the vmlinux search; NULL unknown */
     enum fm_demangle demangle;
     bool callers_exact;
