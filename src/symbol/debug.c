@@ -23,6 +23,7 @@
 #include <stdio.h>
 
 #define PATH_BYTES 4096
+#define MEAN_MAX 48u         /* inlined calls of an address, over all of them */
 
 /* ------------------------------------------------------------------ points */
 
@@ -57,6 +58,8 @@ static void mark(void *user, uint64_t low, uint64_t high)
         return;
     for (size_t i = first; i < first + n; i++)
         m->look->spot[i].mark = m->look->unit + 1;
+    m->look->mark_low = m->n > 0 ? FM_MIN(m->look->mark_low, first) : first;
+    m->look->mark_high = m->n > 0 ? FM_MAX(m->look->mark_high, first + n) : first + n;
     m->n += n;
 }
 
@@ -93,6 +96,19 @@ static void take_line(void *user, const struct fm_line_row *row)
     }
 }
 
+/* Empties a map; a large one is given back, for clearing it takes as long as it is large. */
+static void forget(struct fm_map *map)
+{
+    struct fm_mem *mem = map->mem;
+
+    if (map->slots <= 4096) {
+        fm_map_clear(map);
+        return;
+    }
+    fm_map_release(map);
+    fm_map_init(map, mem);
+}
+
 /* The path of a file of a unit, made once. */
 static const char *path_of(struct fm_look *look, const struct fm_line_table *lines, uint64_t file)
 {
@@ -111,7 +127,7 @@ static const char *path_of(struct fm_look *look, const struct fm_line_table *lin
     }
     out->n = 0;
     path = NULL;
-    if (fm_line_table_path(lines, file, out)) {
+    if (fm_line_table_path(lines, file, out) && fm_dwarf_step(&look->main, out->n)) {
         if (out->status == FM_OK)
             path = fm_arena_strn(&look->debug->arena, out->buf, out->n);
         look->oom = look->oom || path == NULL;
@@ -128,9 +144,11 @@ static void read_lines(struct fm_look *look, const struct fm_dwarf_cu *cu, size_
     look->oom = look->oom || status == FM_NOMEM;
     if (status != FM_OK)
         return;
-    fm_map_clear(&look->by_file);
+    forget(&look->by_file);
     fm_line_table_run(&lines, take_line, look);
-    for (size_t i = 0; i < look->points && !look->oom; i++) {
+    if (!fm_dwarf_step(&look->main, look->mark_high - look->mark_low))
+        look->mark_high = look->mark_low;
+    for (size_t i = look->mark_low; i < look->mark_high && !look->oom; i++) {
         struct fm_spot *spot = &look->spot[i];
         if (spot->line_unit == look->unit + 1)
             spot->path = path_of(look, &lines, spot->file);
@@ -194,9 +212,9 @@ static bool try_dwo(struct fm_look *look, const struct fm_dwarf_cu *skeleton, co
             const size_t first = look->entries;
             found = true;
             fm_look_walk(look, &cu);
-            fm_map_clear(&look->by_die);
+            forget(&look->by_die);
             fm_look_names(look, &cu, first);
-            fm_map_clear(&look->by_die);
+            forget(&look->by_die);
             fm_dwarf_cu_close(&cu);
         }
         look->debug->broken = look->debug->broken || dwo.broken;
@@ -366,11 +384,15 @@ static void name_place(const struct fm_look *look, const struct fm_entry *entry,
 
 static bool answer(struct fm_look *look, const struct fm_spot *spot, struct fm_answer *out)
 {
-    uint32_t chain[FM_DEBUG_INLINES_MAX + 1], n = 0, at = spot->entry;
+    uint32_t chain[FM_DEBUG_INLINES_MAX + 1], n = 0, at = spot->entry, most = FM_DEBUG_INLINES_MAX;
 
     out->first = (uint32_t)look->debug->places;
     /* of a chain that is too long the outer part is kept */
-    while (at != FM_NO_ENTRY && look->entry[at].depth > FM_DEBUG_INLINES_MAX)
+    if (look->debug->places > MEAN_MAX * (look->points + 1024)) {
+        most = 0;
+        look->debug->broken = true;
+    }
+    while (at != FM_NO_ENTRY && look->entry[at].depth > most)
         at = look->entry[at].parent;
     for (; at != FM_NO_ENTRY; at = look->entry[at].parent)
         chain[n++] = at;

@@ -52,6 +52,7 @@ struct fm_look {
     size_t points;
     struct fm_spot *spot;
     uint64_t gap_low, gap_high;  /* no point lies between */
+    size_t mark_low, mark_high;  /* points of the unit in work lie between */
     uint32_t unit;               /* ordinal of the unit in work */
     struct fm_entry *entry;
     size_t entries, entry_cap;

@@ -7,17 +7,21 @@
  * C++) it is DW_AT_name, behind the namespaces and classes around the DIE that has it:
  *
  *     namespace a { namespace { struct S { f } } }  ->  a::(anonymous namespace)::S::f
+ *     in function f the closure [] { … }            ->  f::{lambda}::operator()
  *
  * DIEs do not know what is around them, so the scopes of a unit are tabled once, as intervals of
  * .debug_info, when the first name needs them.
  */
 #include "symbol/debug_inner.h"
 
+#include "symbol/demangle.h"
+
 #include <dwarf.h>
 #include <stdlib.h>
 
 #define HOPS_MAX 16u
 #define SCOPES_MAX 64u
+#define NESTED_MAX 4u
 
 /* A DIE that a reference led to, with its unit. */
 struct place {
@@ -188,34 +192,58 @@ static bool has_scopes(uint64_t language)
     }
 }
 
-/* "a::S::f" in look->text. */
-static void put_scoped(struct naming *n, const struct fm_dwarf_cu *cu, uint64_t die,
-                       const char *name, size_t length)
+/* The scopes around a DIE up to the first function, which may be one of theirs: *n of `chain`,
+ * innermost first. Returns that function's DIE, UINT64_MAX without one. */
+static uint64_t scopes_around(struct naming *naming, const struct fm_dwarf_cu *cu, uint64_t die,
+                              uint32_t chain[SCOPES_MAX], uint32_t *n)
+{
+    *n = 0;
+    if (!has_scopes(cu->language))
+        return UINT64_MAX;
+    if (naming->scoped != cu->unit)
+        table_scopes(naming, cu);
+    for (uint32_t at = scope_at(naming, die); at != FM_NO_ENTRY && *n < SCOPES_MAX;
+         at = naming->scope[at].parent) {
+        if (naming->scope[at].tag == DW_TAG_subprogram)
+            return naming->scope[at].die;
+        chain[(*n)++] = at;
+    }
+    return UINT64_MAX;
+}
+
+static void put_scope(const struct naming *n, const struct fm_dwarf_cu *cu,
+                      const struct scope *scope, const char *name)
 {
     struct fm_out *out = &n->look->text;
-    uint32_t chain[SCOPES_MAX], at, depth = 0;
+    size_t k;
+    const char *s = fm_dwarf_text(cu, &scope->name, &k);
 
+    if (s != NULL && k > 0)
+        fm_out_bytes(out, s, k);
+    else if (scope->tag == DW_TAG_namespace)
+        fm_out_text(out, "(anonymous namespace)");
+    else
+        fm_out_text(out, strncmp(name, "operator()", 10) == 0 ? "{lambda}" : "{unnamed type}");
+    fm_out_text(out, "::");
+}
+
+/* "a::S::f" in look->text; `function` is the name of the one around S, if there is one. */
+static void put_scoped(struct naming *n, const struct fm_dwarf_cu *cu, uint64_t die,
+                       const char *name, size_t length, const struct fm_debug_name *function)
+{
+    struct fm_out *out = &n->look->text;
+    uint32_t chain[SCOPES_MAX], depth;
+
+    scopes_around(n, cu, die, chain, &depth);
     out->n = 0;
-    if (has_scopes(cu->language)) {
-        if (n->scoped != cu->unit)
-            table_scopes(n, cu);
-        for (at = scope_at(n, die); at != FM_NO_ENTRY && depth < SCOPES_MAX;
-             at = n->scope[at].parent)
-            chain[depth++] = at;
-    }
-    while (depth > 0) {
-        const struct scope *scope = &n->scope[chain[--depth]];
-        size_t k;
-        const char *s = fm_dwarf_text(cu, &scope->name, &k);
-        if (s != NULL && k > 0)
-            fm_out_bytes(out, s, k);
-        else if (scope->tag == DW_TAG_subprogram)
-            continue;            /* a copy of one that has a name elsewhere */
-        else
-            fm_out_text(out, scope->tag == DW_TAG_namespace ? "(anonymous namespace)"
-                                                            : "{unnamed type}");
+    if (function->text != NULL) {
+        if (!function->linkage ||
+            !fm_demangle(out, function->text, function->n, FM_DEMANGLE_SHORT))
+            fm_out_bytes(out, function->text, function->n);
         fm_out_text(out, "::");
     }
+    while (depth > 0)
+        put_scope(n, cu, &n->scope[chain[--depth]], name);
     fm_out_bytes(out, name, length);
 }
 
@@ -282,10 +310,11 @@ static bool read_named(const struct fm_dwarf_cu *cu, uint64_t die, struct named 
     return abbrev != NULL && fm_cursor_ok(&c);
 }
 
+/* A step a byte: names may overlap, and would be more than the file when copied. */
 static void keep(struct fm_look *look, struct fm_debug_name *name, const char *text, size_t n,
                  bool linkage)
 {
-    if (n == 0 || n > UINT32_MAX)
+    if (n == 0 || n > UINT32_MAX || !fm_dwarf_step(&look->main, n))
         return;
     name->text = fm_arena_strn(&look->debug->arena, text, n);
     name->n = (uint32_t)n;
@@ -293,10 +322,36 @@ static void keep(struct fm_look *look, struct fm_debug_name *name, const char *t
     look->oom = look->oom || name->text == NULL;
 }
 
-/* Follows a DIE to its name. */
-static struct fm_debug_name find_name(struct naming *n, struct place at)
+static struct fm_debug_name find_name(struct naming *n, struct place at, unsigned nested);
+
+/* The name of a DIE that has DW_AT_name, with what is around it. */
+static void scoped_name(struct naming *n, struct place at, unsigned nested,
+                        struct fm_debug_name *out)
 {
-    struct fm_look *look = n->look;
+    const struct fm_dwarf_cu *cu = unit_of(n, &at);
+    struct fm_debug_name function = { NULL, 0, false };
+    uint32_t chain[SCOPES_MAX], depth;
+    struct named named;
+    uint64_t around;
+
+    if (cu == NULL)
+        return;
+    around = scopes_around(n, cu, at.die, chain, &depth);
+    if (around != UINT64_MAX && nested < NESTED_MAX) {
+        function = find_name(n, (struct place){ at.file, around }, nested + 1);
+        cu = unit_of(n, &at);            /* another one may have been opened for it */
+    }
+    if (cu == NULL || !read_named(cu, at.die, &named) || named.name == NULL)
+        return;
+    put_scoped(n, cu, at.die, named.name, named.name_n, &function);
+    n->look->oom = n->look->oom || n->look->text.status != FM_OK;
+    if (!n->look->oom)
+        keep(n->look, out, n->look->text.buf, n->look->text.n, false);
+}
+
+/* Follows a DIE to its name. `nested`: it is asked for that many names within it. */
+static struct fm_debug_name find_name(struct naming *n, struct place at, unsigned nested)
+{
     struct fm_debug_name name = { NULL, 0, false };
     struct place last = { NULL, UINT64_MAX };
     struct named named;
@@ -306,22 +361,15 @@ static struct fm_debug_name find_name(struct naming *n, struct place at)
         if (cu == NULL || !read_named(cu, at.die, &named))
             break;
         if (named.linkage != NULL && named.linkage_n > 0) {
-            keep(look, &name, named.linkage, named.linkage_n, true);
+            keep(n->look, &name, named.linkage, named.linkage_n, true);
             return name;
         }
         if (named.name != NULL && named.name_n > 0)
             last = at;
         at = named.next;
     }
-    if (last.file != NULL) {
-        const struct fm_dwarf_cu *cu = unit_of(n, &last);
-        if (cu == NULL || !read_named(cu, last.die, &named) || named.name == NULL)
-            return name;
-        put_scoped(n, cu, last.die, named.name, named.name_n);
-        look->oom = look->oom || look->text.status != FM_OK;
-        if (!look->oom)
-            keep(look, &name, look->text.buf, look->text.n, false);
-    }
+    if (last.file != NULL)
+        scoped_name(n, last, nested, &name);
     return name;
 }
 
@@ -345,7 +393,7 @@ static uint32_t name_of(struct naming *n, uint64_t key, struct place place)
 
     if (found != NULL)
         return (uint32_t)*found;
-    name = find_name(n, place);
+    name = find_name(n, place, 0);
     found = fm_map_put(&look->by_die, key, NULL);
     if (look->oom || found == NULL || look->names >= FM_NO_ENTRY - 1 ||
         !fm_grow(look->debug->arena.mem, (void **)&look->name, &look->name_cap, look->names + 1,

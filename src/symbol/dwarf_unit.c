@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #define ABBREVS_MAX ((size_t)1 << 20)
+#define TEXT_MAX ((size_t)1 << 18)   /* longer texts count as broken */
 
 struct fm_cursor fm_dwarf_cursor(const struct fm_dwarf *dwarf, enum fm_dwarf_section section,
                                  uint64_t from, uint64_t to)
@@ -380,6 +381,8 @@ void fm_dwarf_value(const struct fm_dwarf_cu *cu, struct fm_cursor *c,
     default:
         break;
     }
+    if (value->n > 64 && !fm_dwarf_step(cu->file, value->n >> 6))
+        c->bad = true;
     if (!fm_cursor_ok(c))
         value->form = 0;
 }
@@ -406,7 +409,8 @@ const char *fm_dwarf_text_at(const struct fm_dwarf *dwarf, enum fm_dwarf_section
     struct fm_cursor c = fm_dwarf_cursor(dwarf, section, offset, UINT64_MAX);
 
     *n = 0;
-    return fm_cursor_ok(&c) ? fm_cursor_text(&c, fm_cursor_left(&c), false, n) : NULL;
+    return fm_cursor_ok(&c)
+               ? fm_cursor_text(&c, FM_MIN(fm_cursor_left(&c), TEXT_MAX), false, n) : NULL;
 }
 
 /* An entry of a table of numbers that begins at `base`. */
