@@ -16,7 +16,8 @@
 
 /* One line a format, in name order. */
 #define IMPORTERS(X) \
-    X(chrome) X(folded) X(i915_perf_record) X(iaprof) X(jfr) X(perf) X(xe_perf_record)
+    X(chrome) X(folded) X(i915_perf_record) X(iaprof) X(jfr) X(perf) X(trace_dat) \
+    X(xe_perf_record)
 
 #define DECLARE(name) extern const struct fm_importer fm_importer_##name;
 IMPORTERS(DECLARE)

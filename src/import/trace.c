@@ -33,7 +33,7 @@
 static bool form_of(const struct tep_format_field *f, struct fm_trace_field *field)
 {
     bool text = (f->flags & TEP_FIELD_IS_STRING) != 0;
-    if (f->offset < 0 || f->size <= 0)
+    if (f->offset < 0 || f->size < 0)
         return false;
     if ((f->flags & TEP_FIELD_IS_DYNAMIC) != 0) {
         field->form = (f->flags & TEP_FIELD_IS_RELATIVE) != 0 ? FM_TRACE_RELATIVE
@@ -44,7 +44,7 @@ static bool form_of(const struct tep_format_field *f, struct fm_trace_field *fie
     if ((f->flags & TEP_FIELD_IS_ARRAY) != 0) {
         field->form = FM_TRACE_CHARS;
         field->type = FM_TYPE_STRING;
-        return text;
+        return text;               /* of size 0: char buf[] at the end */
     }
     bool is_signed = (f->flags & TEP_FIELD_IS_SIGNED) != 0;
     bool pointer = (f->flags & TEP_FIELD_IS_POINTER) != 0;
@@ -229,7 +229,7 @@ bool fm_trace_value(struct fm_builder *builder, const struct fm_trace_field *fie
     fm_cursor_init(&c, raw, n, 0, swap);
     fm_cursor_skip(&c, field->offset);
     if (field->form == FM_TRACE_CHARS)
-        return text_value(builder, &c, field->size, value);
+        return text_value(builder, &c, field->size > 0 ? field->size : fm_cursor_left(&c), value);
     if (field->form == FM_TRACE_DYNAMIC || field->form == FM_TRACE_RELATIVE) {
         uint32_t place = fm_cursor_u32(&c);
         if (!fm_cursor_ok(&c))

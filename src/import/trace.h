@@ -10,7 +10,7 @@
 enum fm_trace_form {
     FM_TRACE_NUMBER,          /* 1, 2, 4 or 8 bytes */
     FM_TRACE_SIGNED,
-    FM_TRACE_CHARS,           /* text of a fixed size, ends at NUL */
+    FM_TRACE_CHARS,           /* text of a fixed size (0: all that is left), ends at NUL */
     FM_TRACE_DYNAMIC,         /* u32: offset of a text in the payload | size << 16 */
     FM_TRACE_RELATIVE         /* the same, offset from behind the u32 */
 };

@@ -85,7 +85,8 @@ enum fm_status fm_inflate_open(struct fm_ctx *ctx, const struct fm_codec *codec,
 enum fm_status fm_inflate_new(struct fm_ctx *ctx, const char *kind, struct fm_inflate **inflate,
                               struct fm_error *err)
 {
-    const struct fm_codec *codec = fm_codec_find(kind);
+    const struct fm_codec *codec =
+        strcmp(kind, "deflate") == 0 ? &fm_codec_deflate : fm_codec_find(kind);
     *inflate = NULL;
     if (codec == NULL)
         return fm_error_set(err, FM_UNSUPPORTED, "compression '%s' is not known", kind);

@@ -115,7 +115,7 @@ enum fm_status fm_reader_line(struct fm_reader *reader, size_t max, const char *
                               uint64_t *offset, bool *cut, bool *end, struct fm_error *err);
 
 /* A decompressor for one stream inside an importer (perf COMPRESSED records): feed pieces, take
- * what comes out. kind: "zstd", "gzip", "xz", "lz4", "bzip2". */
+ * what comes out. kind: "zstd", "gzip", "xz", "lz4", "bzip2", "deflate" (bare). */
 struct fm_inflate;
 enum fm_status fm_inflate_new(struct fm_ctx *ctx, const char *kind, struct fm_inflate **inflate,
                               struct fm_error *err);

@@ -263,7 +263,8 @@ void run_import_in(struct run *run, struct fm_ctx *ctx, const void *data, size_t
         run->status = fm_builder_new(ctx, &builder, &run->err);
     if (run->status == FM_OK) {
         struct fm_error seal = {0};
-        struct fm_import import = {ctx, input, builder, mapping, &options};
+        struct fm_import import = {.ctx = ctx, .input = input, .builder = builder,
+                                   .mapping = mapping, .options = &options};
         (void)fm_builder_source(builder, name, "perf");
         run->status = fm_importer_perf.import(&import, &run->err);
         enum fm_status sealed = fm_builder_seal(builder, NULL, &run->store, &seal);
