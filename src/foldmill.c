@@ -409,6 +409,26 @@ static void export_options(const struct fm_select_options *select,
     own_select->size = sizeof *own_select;
 }
 
+/* Counters are values at times: nothing that a sum over stacks, or a picture of one, could show. */
+static enum fm_status check_stacks(const struct fm_selection *sel,
+                                   const struct fm_select_options *select, struct fm_error *err)
+{
+    bool any = false;
+
+    if (select->weight != NULL && strcmp(select->weight, "value") != 0)
+        return FM_OK;
+    for (size_t i = 0; i < fm_store_events(sel->store); i++) {
+        if (sel->event[i] && fm_store_event_row(sel->store, i)->kind != FM_KIND_COUNTER)
+            return FM_OK;
+        any |= sel->event[i];
+    }
+    if (!any)
+        return FM_OK;
+    return fm_error_set(err, FM_CONFIG, "'%s' is a counter, values at times without stacks: choose "
+                        "another event, write rows.tsv, or ask the query gpu-counters",
+                        fm_store_str(sel->store, sel->event_name, NULL));
+}
+
 enum fm_status fm_export(struct fm_ctx *ctx, struct fm_store *store, const char *name,
                          const struct fm_select_options *select,
                          const struct fm_export_options *options, const struct fm_sink *sink,
@@ -426,6 +446,11 @@ enum fm_status fm_export(struct fm_ctx *ctx, struct fm_store *store, const char 
     if (exporter->raw)
         as_they_are(&own);
     status = select_rows(ctx, store, &own, &sel, err);
+    if (status == FM_OK && !exporter->raw) {
+        status = check_stacks(&sel, &own, err);
+        if (status != FM_OK)
+            fm_selection_release(&sel);
+    }
     if (status != FM_OK)
         return status;
     own.event = exporter->pair == FM_PAIR_ALWAYS ? own_base(&sel) : NULL;

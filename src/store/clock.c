@@ -171,7 +171,25 @@ static enum fm_status take_offsets(struct fm_builder *b, const char *text, int64
     return FM_OK;
 }
 
-static void align_all(struct fm_builder *b, const int64_t *offset, const bool *given)
+/* Times that any two sources can have between them, 146 years from 0: what lies in between is no
+ * more than int64 holds. */
+#define FAR INT64_C(0x3fffffffffffffff)
+
+/* Adds what the user said; times must stay where others can be told apart from them. */
+static enum fm_status add_offset(struct fm_builder *b, struct fm_source *s, int64_t offset,
+                                 struct fm_error *err)
+{
+    int64_t first, last;
+    if (fm_add_i64(s->shift, offset, &s->shift) &&
+        (!s->has_time || (fm_add_i64(s->first, s->shift, &first) && first >= -FAR &&
+                          fm_add_i64(s->last, s->shift, &last) && last <= FAR)))
+        return FM_OK;
+    return fm_error_set(err, FM_CONFIG, "clock offset of '%s' moves its times out of range",
+                        fm_builder_str_text(b, s->name, NULL));
+}
+
+static enum fm_status align_all(struct fm_builder *b, const int64_t *offset, const bool *given,
+                                struct fm_error *err)
 {
     struct fm_tables *t = &b->store->t;
     size_t reference = SIZE_MAX;
@@ -196,12 +214,11 @@ static void align_all(struct fm_builder *b, const int64_t *offset, const bool *g
             reference = i;
     }
     /* offsets last: a source that follows another's clock does not follow its correction */
-    for (size_t i = 0; i < t->sources; i++) {
-        struct fm_source *s = &t->source[i];
-        int64_t before = s->shift;
-        if (!fm_add_i64(s->shift, offset[i], &s->shift) || (s->has_time && !fits(s)))
-            s->shift = before;
-    }
+    enum fm_status status = FM_OK;
+    for (size_t i = 0; i < t->sources && status == FM_OK; i++)
+        if (given[i])
+            status = add_offset(b, &t->source[i], offset[i], err);
+    return status;
 }
 
 enum fm_status fm_seal_clocks(struct fm_builder *b, const char *clock_offset, struct fm_error *err)
@@ -216,7 +233,7 @@ enum fm_status fm_seal_clocks(struct fm_builder *b, const char *clock_offset, st
     else if (clock_offset != NULL)
         status = take_offsets(b, clock_offset, offset, given, err);
     if (status == FM_OK)
-        align_all(b, offset, given);
+        status = align_all(b, offset, given, err);
     fm_mem_free(b->mem, offset, n * sizeof *offset);
     fm_mem_free(b->mem, given, n * sizeof *given);
     if (status == FM_OK && !fm_builder_ok(b))

@@ -256,6 +256,8 @@ void fm_recorder_report(struct fm_recorder *r, const unsigned char *p, size_t n,
     r->anchor = now.gpu;
     r->anchored = true;
     now.timed = fm_oa_clock_time(&r->clock, now.gpu, &now.time);
+    if (!now.timed && !(r->clock.pairs == 0 || (r->clock.pairs == 1 && r->clock.frequency == 0)))
+        fm_builder_diag(r->builder, FM_DIAG_OA_TIME, offset, 1);
     now.context = context_of(r, &now.report);
     now.reason = reason_of(r, &now.report);
     if (r->oom)
