@@ -165,8 +165,11 @@ static int choose_share(const struct cli *cli, uint64_t *shard, uint64_t *shards
 
 static void say_count(const struct cli *cli, const struct fm_report_count *count)
 {
-    printf("%zu files: %zu results, %zu made now", count->files, count->results, count->made);
-    if (count->reused > 0)
+    if (cli->options.merge)
+        printf("%zu files of %zu shares", count->files, cli->options.operand.n);
+    else
+        printf("%zu files: %zu results, %zu made now", count->files, count->results, count->made);
+    if (count->reused > 0 && !cli->options.merge)
         printf(", %zu file%s unchanged", count->reused, count->reused == 1 ? "" : "s");
     if (count->damaged > 0)
         printf("; %zu damaged", count->damaged);

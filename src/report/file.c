@@ -231,7 +231,7 @@ static bool give_up(struct work *w, const struct fm_error *err)
     return false;
 }
 
-static void put_state(struct fm_out *out, const char *state, uint64_t size, const char *note)
+void fm_report_state(struct fm_out *out, const char *state, uint64_t size, const char *note)
 {
     size_t n = strlen(note);
 
@@ -392,7 +392,7 @@ static bool make_item(struct work *w, const struct item *item, struct fm_store *
             status = err.status;
     }
     if (!is_passing(status)) {
-        put_state(&body, status == FM_OK ? "ok" : good ? "gate" : "error", file.written,
+        fm_report_state(&body, status == FM_OK ? "ok" : good ? "gate" : "error", file.written,
                   note == NULL ? "" : note);
         fm_out_bytes(&body, rows.buf, rows.n);
         if (fm_place_keep(place, item->key, &body, &err) != FM_OK)
@@ -522,7 +522,6 @@ static void do_file(struct work *w)
                                       .message = "out of memory"});
         return;
     }
-    job->results = job->failed ? 1 : w->items;
     for (size_t i = 0; i < w->items && !job->failed && !job->busy_error; i++) {
         if (!w->item[i].wanted || atomic_load(&w->run->stop))
             continue;
@@ -531,6 +530,8 @@ static void do_file(struct work *w)
         if (w->ctx == NULL || !make_like(w, &w->item[i]))
             break;
     }
+    job->results = job->failed ? 1 : w->items;
+    job->made = FM_MIN(job->made, job->results);
     job->reused = job->made == 0 && !job->busy_error;
 }
 

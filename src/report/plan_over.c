@@ -9,6 +9,7 @@
  *                chart: gc.svg, gate: {baseline: old, worse: up, by: 10%, sigma: 3}}]
  */
 #include "report/reader.h"
+#include "report/run.h"
 
 #include "util/error.h"
 
@@ -49,6 +50,24 @@ static const struct fm_report_match *read_match(struct fm_report_reader *r,
     return match;
 }
 
+/* The columns by which files are grouped are those of the table of files. */
+static void check_columns(struct fm_report_reader *r, const struct fm_yaml_node *map)
+{
+    const struct fm_report_plan *plan = r->plan;
+    size_t n = 0;
+    const char **known = fm_arena_alloc(r->arena,
+                                        (1 + plan->label_count + fm_report_facts) * sizeof *known);
+
+    if (known == NULL || map->type != FM_YAML_MAP)
+        return;
+    known[n++] = "file";
+    for (size_t i = 0; i < plan->label_count; i++)
+        known[n++] = plan->label[i];
+    for (size_t i = 0; i < fm_report_facts; i++)
+        known[n++] = fm_report_fact[i].name;
+    (void)fm_yaml_known(r->log, map, known, n, "column");
+}
+
 void fm_read_groups(struct fm_report_reader *r)
 {
     const struct fm_yaml_node *map = fm_yaml_get(r->root, "groups");
@@ -65,6 +84,7 @@ void fm_read_groups(struct fm_report_reader *r)
     r->plan->group = group;
     for (size_t i = 0; group != NULL && i < map->n; i++) {
         group[i].name = map->pair[i].key;
+        check_columns(r, map->pair[i].value);
         group[i].match = read_match(r, map->pair[i].value, &group[i].matches);
         r->plan->groups = i + 1;
     }

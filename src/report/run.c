@@ -74,10 +74,9 @@ static uint64_t memory_of(const struct fm_report_run *run)
 
 static enum fm_status load_plan(struct fm_report_run *run, struct fm_error *err)
 {
-    const struct fm_report_options *o = run->options;
     const char *messages;
-    enum fm_status status = fm_report_plan_load(&run->plan, run->ctx, &run->arena, o->report,
-                                                o->param, o->params, &messages, err);
+    enum fm_status status = fm_report_plan_load(&run->plan, run->ctx, &run->arena, run->report,
+                                                run->param, run->params, &messages, err);
 
     if (messages[0] != '\0')
         fm_report_say(run, "%s", messages);
@@ -191,6 +190,10 @@ static enum fm_status write_over(struct fm_report_run *run, struct fm_report *re
         return fm_error_nomem(err);
     status = write_tables(run, report, &out, err);
     if (status == FM_OK)
+        status = fm_report_compares(run, report, err);
+    if (status == FM_OK)
+        status = fm_report_gates(run, report, err);
+    if (status == FM_OK)
         status = write_trends(run, report, &out, err);
     if (status == FM_OK)
         status = write_page(run, report, &out, err);
@@ -235,32 +238,59 @@ static void count_work(const struct fm_report_run *run, struct fm_report_count *
     count->bytes_done = count->bytes;
 }
 
-static enum fm_status run_steps(struct fm_report_run *run, struct fm_report_count *count,
-                                struct fm_error *err)
+/* The plan and the files; with shares to merge the files come first. */
+static enum fm_status prepare(struct fm_report_run *run, struct fm_error *err)
 {
-    struct fm_report report;
-    enum fm_status status = load_plan(run, err);
+    const struct fm_report_options *o = run->options;
+    enum fm_status status = FM_OK;
 
+    run->report = o->report;
+    run->param = o->param;
+    run->params = o->params;
+    if (o->merge)
+        status = fm_report_merge_list(run, err);
     if (status == FM_OK)
+        status = load_plan(run, err);
+    if (status == FM_OK && !o->merge)
         status = fm_report_inputs(run, err);
     if (status == FM_OK && run->jobs == 0)
         status = fm_error_set(err, FM_CONFIG, "no files");
     if (status != FM_OK)
         return status;
     take_share(run);
-    status = fm_place_open(&run->place, &run->ctx->mem, run->options->output, err);
+    status = fm_place_open(&run->place, &run->ctx->mem, o->output, err);
     if (status == FM_OK)
         status = fm_report_world(run, err);
+    return status;
+}
+
+/* Every result is kept when this is done. */
+static enum fm_status make_all(struct fm_report_run *run, struct fm_error *err)
+{
+    enum fm_status status;
+
+    if (run->options->merge)
+        return fm_report_merge(run, err);
+    status = fm_report_stats_load(run, err);
+    return status == FM_OK ? work(run, err) : status;
+}
+
+static enum fm_status run_steps(struct fm_report_run *run, struct fm_report_count *count,
+                                struct fm_error *err)
+{
+    struct fm_report report;
+    enum fm_status status = prepare(run, err);
+
     if (status == FM_OK)
-        status = fm_report_stats_load(run, err);
-    if (status == FM_OK)
-        status = work(run, err);
+        status = make_all(run, err);
     count_work(run, count);
     if (status != FM_OK)
         return status;
     status = fm_report_collect(run, &report, err);
-    if (status == FM_OK && run->options->shards < 2)
+    if (status == FM_OK && (run->options->shards < 2 || run->options->merge))
         status = write_over(run, &report, err);
+    if (status == FM_OK)
+        status = fm_report_manifest(run, err);
     if (status == FM_OK)
         status = fm_report_stats_save(run, err);
     say_files(run, &report, count);

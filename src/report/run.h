@@ -6,7 +6,8 @@
  *     file.c       one file: which results are kept, the others made and kept
  *     facts.c      what the table of files says of a store
  *     collect.c    kept results of all files -> tables, outputs in place
- *     over.c       compare and gates
+ *     compare.c    questions over groups of files
+ *     gate.c       checks over the rows of tables
  *     manifest.c   the list of the files of a run, for merging
  *
  * The first half (file.c) only makes sure that every result is kept, in any order and on several
@@ -44,6 +45,10 @@ struct fm_report_run {
     struct fm_ctx *ctx;
     const struct fm_report_options *options;
     struct fm_report_plan plan;
+    const char *report;              /* its name as given; of shares as they were given it */
+    const char *const *param;        /* the same */
+    size_t params;
+    const char *digest;              /* of shares: what they agree in */
     struct fm_arena arena;
     struct fm_report_place place;
     struct fm_report_job *job;
@@ -105,6 +110,8 @@ enum fm_status fm_report_ask_query(struct fm_ctx *ctx, const struct fm_report_as
 enum fm_status fm_report_ask_write(struct fm_ctx *ctx, const struct fm_report_ask *ask,
                                    const char *form, struct fm_result *result,
                                    const struct fm_sink *sink, struct fm_error *err);
+/* The first line of an output's or a table's record: "ok", "gate" or "error". */
+void fm_report_state(struct fm_out *out, const char *state, uint64_t size, const char *note);
 /* Exports a store, or what changed from `base` (may be NULL) to it. */
 enum fm_status fm_report_ask_export(struct fm_ctx *ctx, const struct fm_report_ask *ask,
                                     struct fm_store *base, struct fm_store *store,
@@ -120,7 +127,7 @@ void fm_report_facts_write(const struct fm_store *store, enum fm_status status,
 /* collect.c */
 enum fm_status fm_report_collect(struct fm_report_run *run, struct fm_report *report,
                                  struct fm_error *err);
-/* over.c: needs the collected report. */
+/* compare.c, gate.c: need the collected report. */
 enum fm_status fm_report_compares(struct fm_report_run *run, struct fm_report *report,
                                   struct fm_error *err);
 enum fm_status fm_report_gates(struct fm_report_run *run, struct fm_report *report,
@@ -128,6 +135,9 @@ enum fm_status fm_report_gates(struct fm_report_run *run, struct fm_report *repo
 
 /* manifest.c */
 enum fm_status fm_report_manifest(struct fm_report_run *run, struct fm_error *err);
+/* The files of all shares as jobs; the report and its parameters as the shares had them. */
+enum fm_status fm_report_merge_list(struct fm_report_run *run, struct fm_error *err);
+/* Takes over what they keep. */
 enum fm_status fm_report_merge(struct fm_report_run *run, struct fm_error *err);
 
 /* Gives a line to options->say. */
