@@ -8,7 +8,7 @@
 #
 # demo and check install Debian packages (as root, or with sudo) and only those that are missing.
 # On other systems they say what is missing and go on when nothing is. check adds the tools without
-# which some tests are skipped (mandoc, xmllint, zstd, node, chromium) and the library that reads gzip faster
+# which some tests are skipped (mandoc, xmllint, zstd, node, chromium, GNU parallel) and the library that reads gzip faster
 # than zlib (ISA-L), where that needs no password and no question: as root; and the packages of tests/npm into build/npm, where npm is there.
 
 set -eu
@@ -19,7 +19,7 @@ cd "$(dirname "$0")"
 packages="autoconf automake libtool make gcc libc6-dev pkg-config check
     libyaml-dev libtraceevent-dev libtracefs-dev zlib1g-dev libzstd-dev libelf-dev libdw-dev
     libpcre2-dev libxxhash-dev libiberty-dev liblzma-dev liblz4-dev libbz2-dev"
-tools="libisal-dev mandoc libxml2-utils xz-utils zstd nodejs npm chromium"
+tools="libisal-dev mandoc libxml2-utils xz-utils zstd nodejs npm chromium parallel"
 
 say() { echo "autogen.sh: $*" >&2; }
 
@@ -34,6 +34,7 @@ has() {
     xz-utils) command -v xz ;;
     libxml2-utils) command -v xmllint ;;
     nodejs) command -v node ;;
+    parallel) command -v parallel ;;
     npm) command -v npm ;;
     chromium) command -v chromium || command -v chromium-browser ;;
     pkg-config) command -v pkg-config || command -v pkgconf ;;

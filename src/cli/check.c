@@ -1,8 +1,9 @@
 /*
- * check.c - foldmill check FILE.yaml [--against INPUT]: is this formats/ or queries/ file right,
+ * check.c - foldmill check FILE.yaml [--against INPUT]: is this format, query or report right,
  * and which field of a real input reaches which column?
  */
 #include "cli/cli.h"
+#include "report/report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,10 +29,13 @@ static int check_file(struct cli *cli, const char *path)
     struct report report = {0};
     struct fm_sink sink = {keep, &report};
     struct fm_error err = {0};
-    enum fm_status status = fm_check(cli->ctx, path, cli->options.against, &sink, &err);
-    FILE *to = status == FM_OK ? stdout : stderr;
+    enum fm_status status = fm_report_check(cli->ctx, path, &sink, &err);
+    FILE *to;
     bool told;
 
+    if (status == FM_UNKNOWN)
+        status = fm_check(cli->ctx, path, cli->options.against, &sink, &err);
+    to = status == FM_OK ? stdout : stderr;
     if (report.n > 0)
         fwrite(report.text, 1, report.n, to);
     /* The report of a wrong file holds all its errors, `err` the first of them; that of a right

@@ -213,6 +213,11 @@ int cmd_report(struct cli *cli)
     enum fm_status status;
     int code;
 
+    if (o->schema) {
+        if (fm_report_schema(cli->ctx, &stdout_sink, &err) != FM_OK)
+            return say_write_error(&err, NULL);
+        return EXIT_DONE;
+    }
     if (in->n == 0 && !o->merge)
         return say_usage(cli, "which report? name one, or a file");
     if (in->n < (o->merge ? 1 : 2))

@@ -59,5 +59,9 @@ FM_API enum fm_status fm_report_run(struct fm_ctx *ctx, const struct fm_report_o
 /* The JSON Schema of report files, for editors. */
 FM_API enum fm_status fm_report_schema(struct fm_ctx *ctx, const struct fm_sink *sink,
                                        struct fm_error *err);
+/* Validates a report file; what is wrong, or its name and parameters, goes to sink. FM_UNKNOWN: the
+ * file does not say that it is a report, and nothing was written. */
+FM_API enum fm_status fm_report_check(struct fm_ctx *ctx, const char *path,
+                                      const struct fm_sink *sink, struct fm_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * schema.c - the keys of a report file, for the reader and as a JSON Schema for editors, so that
- * the two cannot differ.
+ * the two cannot differ; and whether a file is a right report.
  */
 #include "report/reader.h"
 
@@ -113,4 +113,53 @@ enum fm_status fm_report_schema(struct fm_ctx *ctx, const struct fm_sink *sink,
     status = fm_out_finish(&out, err);
     fm_out_release(&out);
     return status;
+}
+
+/* ---------------------------------------------------------------- checking */
+
+/* Whether the file says of itself that it is a report. */
+static bool is_report(struct fm_arena *arena, const char *path)
+{
+    struct fm_yaml_file *file = NULL;
+    struct fm_yaml_log log;
+
+    fm_yaml_log_init(&log, arena);
+    return fm_yaml_load(arena, path, &file, &log, NULL) == FM_OK && file->documents > 0
+           && fm_yaml_get(file->document[0], "foldmill-report") != NULL;
+}
+
+static void describe(const struct fm_report_plan *plan, struct fm_out *out)
+{
+    fm_out_printf(out, "report %s: %s\n", plan->name, plan->about[0] != '\0' ? plan->about : "-");
+    for (size_t i = 0; i < plan->params; i++)
+        fm_out_printf(out, "  -p %s  default %s\n", plan->param[i].name, plan->param[i].value);
+}
+
+enum fm_status fm_report_check(struct fm_ctx *ctx, const char *path, const struct fm_sink *sink,
+                               struct fm_error *err)
+{
+    struct fm_report_plan plan = {.pattern = NULL};
+    const char *messages = "";
+    struct fm_arena arena;
+    struct fm_out out;
+    enum fm_status status, written;
+
+    fm_arena_init(&arena, &ctx->mem);
+    if (!is_report(&arena, path)) {
+        fm_arena_release(&arena);
+        return FM_UNKNOWN;
+    }
+    if (fm_out_init(&out, &ctx->mem, sink) != FM_OK) {
+        fm_arena_release(&arena);
+        return fm_error_nomem(err);
+    }
+    status = fm_report_plan_load(&plan, ctx, &arena, path, NULL, 0, &messages, err);
+    fm_out_text(&out, messages);
+    if (status == FM_OK)
+        describe(&plan, &out);
+    written = fm_out_finish(&out, err);
+    fm_out_release(&out);
+    fm_report_plan_release(&plan);
+    fm_arena_release(&arena);
+    return status == FM_OK ? written : status;
 }
