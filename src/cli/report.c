@@ -97,16 +97,20 @@ static bool decimal(const char *s, uint64_t *out)
  * PARALLEL_SEQ from 1; neither says of how many. */
 static bool share_of_environment(uint64_t of, uint64_t *shard, uint64_t *shards)
 {
-    uint64_t first = 0;
+    uint64_t first = 1, step = 1;
 
     *shards = of;
     if (decimal(getenv("SLURM_ARRAY_TASK_ID"), shard)) {
         if (of == 0 && !decimal(getenv("SLURM_ARRAY_TASK_COUNT"), shards))
             return false;
         if (!decimal(getenv("SLURM_ARRAY_TASK_MIN"), &first))
-            first = 0;
-        *shard = *shard - first + 1;
-        return *shard >= 1;
+            first = 1;
+        if (!decimal(getenv("SLURM_ARRAY_TASK_STEP"), &step) || step == 0)
+            step = 1;
+        if (*shard < first)
+            return false;
+        *shard = (*shard - first) / step + 1;
+        return true;
     }
     if (decimal(getenv("JOB_COMPLETION_INDEX"), shard)) {
         (*shard)++;
