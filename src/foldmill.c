@@ -198,6 +198,7 @@ static enum fm_status name_frames(struct fm_ctx *ctx, struct fm_store *store,
     symbol.os_release = provenance(store, "kernel");
     symbol.inlines = o->inlines;
     symbol.lines = o->lines;
+    symbol.debuginfod = o->debuginfod;
     symbol.input = path;
     symbol.input_dir = folder(&arena, path);
     if (o->demangle != NULL && !fm_demangle_find(o->demangle, &symbol.demangle))

@@ -144,6 +144,7 @@ struct fm_import_options {
     const char *clock_offset;  /* "SRC=+1ms,SRC2=-3s": added to a source's clock; NULL = none */
     bool callers_exact;        /* look callers up at the raw return address (perf <= 6.12) */
     bool no_symbols;           /* leave frames as module and address */
+    bool debuginfod;           /* ask the servers of $DEBUGINFOD_URLS for files that are missing */
     bool inlines;              /* calls that were inlined become frames (DWARF) */
     bool lines;                /* source file and line of frames (DWARF) */
     const char *demangle;      /* "short" (NULL), "full" or "raw" */

@@ -10,9 +10,10 @@
  *     cache is BUILDID, SYMFS when it is an archive, and INPUT.tar.bz2 (archive.h)
  *   3 SYMFS/usr/lib/debug/path.debug, …/path, SYMFS/usr/lib/debug/.build-id/xx/yyyy….debug
  *   4 SYMFS/path itself
+ *   5 debuginfod servers, when they were asked for (debuginfod.h)
  *
  * The first with a .symtab gives the names, the first with code gives program headers and PLT.
- * Nothing is fetched from a network, no program is run, and nothing outside this list is read.
+ * No program is run, and nothing outside this list is read.
  */
 #include "symbol/find.h"
 
@@ -122,6 +123,7 @@ void fm_find_release(struct fm_find *find)
         return;
     close_files(find);
     fm_archives_release(&find->archives);
+    fm_debuginfod_release(&find->servers);
     fm_out_release(&find->looked);
 }
 
@@ -364,6 +366,22 @@ static void by_debug_folder(struct fm_find *find)
         try_file(find, path, false);
 }
 
+/* What is still missing, from debuginfod servers. */
+static void by_servers(struct fm_find *find, bool unpack)
+{
+    char path[PATH_BYTES];
+
+    if (!find->options->debuginfod || find->build_id[0] == '\0' || is_done(find))
+        return;
+    if ((find->symtab == NULL || lacks_debug(find)) &&
+        fm_debuginfod_find(&find->servers, FM_DEBUGINFOD_DEBUG, find->build_id, path, sizeof path))
+        try_file(find, path, unpack);
+    if (find->runtime == NULL && !find->oom &&
+        fm_debuginfod_find(&find->servers, FM_DEBUGINFOD_PROGRAM, find->build_id, path,
+                           sizeof path))
+        try_file(find, path, unpack);
+}
+
 /* What `perf inject --jit` wrote, which is often moved together with the recording. */
 static void by_jitted(struct fm_find *find)
 {
@@ -418,6 +436,7 @@ void fm_find_user(struct fm_find *find)
         keep(find, path, self);
     else
         fm_elf_close(self);
+    by_servers(find, false);
 }
 
 /* ---------------------------------------------------------------- modules */
@@ -443,8 +462,10 @@ void fm_find_module(struct fm_find *find)
     char path[PATH_BYTES];
 
     by_cache(find, "elf");
-    if (find->path[0] != '/')
+    if (find->path[0] != '/') {
+        by_servers(find, true);
         return;
+    }
     for (size_t i = 0; i < FM_COUNT(packing); i++) {
         if (make_path(path, "%s%.*s%s", find->symfs, n, find->path, packing[i]))
             try_file(find, path, true);
@@ -457,6 +478,7 @@ void fm_find_module(struct fm_find *find)
     if (strncmp(find->path, "/usr/", 5) == 0 &&
         make_path(path, "%s/usr/lib/debug%.*s", find->symfs, n - 4, find->path + 4))
         try_file(find, path, true);
+    by_servers(find, true);
 }
 
 /* ------------------------------------------------------------------- vdso */
@@ -646,13 +668,23 @@ static bool try_live(struct fm_find *find, struct fm_image *kallsyms)
     return true;
 }
 
+static bool server_vmlinux(struct fm_find *find)
+{
+    char path[PATH_BYTES];
+
+    return find->options->debuginfod && !find->oom &&
+           fm_debuginfod_find(&find->servers, FM_DEBUGINFOD_DEBUG, find->build_id, path,
+                              sizeof path) &&
+           try_vmlinux(find, path);
+}
+
 bool fm_find_kernel(struct fm_find *find, struct fm_image *kallsyms)
 {
     const char *vmlinux = find->options->vmlinux;
 
     return (vmlinux != NULL && try_vmlinux(find, vmlinux)) || given_kallsyms(find, kallsyms) ||
            cached_vmlinux(find) || cached_kallsyms(find, kallsyms) || search_vmlinux(find) ||
-           (!find->oom && try_live(find, kallsyms));
+           (!find->oom && try_live(find, kallsyms)) || server_vmlinux(find);
 }
 
 bool fm_find_kallsyms(struct fm_find *find, struct fm_image *kallsyms)

@@ -5,6 +5,7 @@
 #define FM_SYMBOL_FIND_H
 
 #include "symbol/archive.h"
+#include "symbol/debuginfod.h"
 #include "symbol/elf.h"
 #include "symbol/symbol.h"
 #include "util/out.h"
@@ -19,6 +20,7 @@ struct fm_find {
     const char *cache[FM_FIND_CACHES];  /* build-id caches: folders and archives */
     size_t caches;
     struct fm_archives archives;
+    struct fm_debuginfod servers;   /* asked only when the options say so */
     /* the module: */
     const char *path;            /* without " (deleted)" */
     const char *build_id;        /* "" unknown */

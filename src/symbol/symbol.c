@@ -40,6 +40,7 @@ struct job {
     fm_module kallsyms_of;          /* the kernel whose kallsyms is open, FM_NONE */
     uint32_t kernel_source;         /* the last source that was asked for its kernel ... */
     fm_module kernel;               /* ... and what it was */
+    enum fm_debuginfod_state servers;   /* as it was told last */
     bool oom;
 };
 
@@ -604,6 +605,22 @@ static const char *search_path(struct job *job, const char *path, bool *deleted)
     return fm_arena_strn(&job->arena, path, *deleted ? n - k : n);
 }
 
+/* Says once when debuginfod could not be asked. */
+static void tell_servers(struct job *job, const struct fm_module_row *module)
+{
+    const enum fm_debuginfod_state state = job->find.servers.state;
+
+    if (state == job->servers)
+        return;
+    job->servers = state;
+    if (state == FM_DEBUGINFOD_NO_URLS)
+        add_diag(job, module, FM_DIAG_DEBUGINFOD_URLS);
+    else if (state == FM_DEBUGINFOD_NO_LIBRARY)
+        add_diag(job, module, FM_DIAG_DEBUGINFOD_LIBRARY);
+    else if (state == FM_DEBUGINFOD_FAILED)
+        add_diag(job, module, FM_DIAG_DEBUGINFOD_FAILED);
+}
+
 static void name_module(struct job *job, fm_module m, struct fm_point *point, size_t n)
 {
     const struct fm_module_row *module = fm_store_module_row(job->store, m);
@@ -654,6 +671,7 @@ static void name_module(struct job *job, fm_module m, struct fm_point *point, si
         add_diag(job, module, FM_DIAG_BUILD_ID);
     if (find->broken)
         add_diag(job, module, FM_DIAG_ELF_BAD);
+    tell_servers(job, module);
     row = fm_store_module_edit(job->store, m);
     row->verified = !find->unverified && (find->symtab != NULL || find->runtime != NULL) &&
                     find->build_id[0] != '\0';

@@ -31,6 +31,7 @@ struct fm_symbol_options {
     /* only for fm_symbolize(): */
     bool lines;               /* file, line and column from DWARF */
     bool inlines;             /* inlined calls as frames, from DWARF */
+    bool debuginfod;          /* servers are asked for files that are missing */
 };
 
 /* Those of an import that say where files are; the rest is not set. NULL: defaults. */
