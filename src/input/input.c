@@ -119,6 +119,24 @@ static enum fm_status open_fd(struct fm_input *input, struct fm_error *err)
     return stack_layers(input, err);
 }
 
+/* The running kernel's trace buffers, which are read here and now. */
+static enum fm_status open_live(struct fm_input **input, struct fm_error *err)
+{
+    struct fm_input *in = *input;
+    size_t n = 0;
+    enum fm_status status = fm_tracefs_read(in->ctx, in->name, &in->owned, &n, &in->owned_cap, err);
+    if (status != FM_OK) {
+        fm_input_free(in);
+        *input = NULL;
+        return status;
+    }
+    in->kind = FM_INPUT_MEMORY;
+    in->data = in->owned;
+    in->size = in->raw_size = n;
+    fm_window_init_memory(&in->front, in->data, n);
+    return FM_OK;
+}
+
 enum fm_status fm_input_open(struct fm_ctx *ctx, const char *path, struct fm_input **input,
                              struct fm_error *err)
 {
@@ -126,6 +144,8 @@ enum fm_status fm_input_open(struct fm_ctx *ctx, const char *path, struct fm_inp
     if (status != FM_OK)
         return status;
     struct fm_input *in = *input;
+    if (strncmp(path, FM_TRACEFS_SCHEME, strlen(FM_TRACEFS_SCHEME)) == 0)
+        return open_live(input, err);
     if (strcmp(path, "-") == 0) {
         in->fd = STDIN_FILENO;
         in->borrowed_fd = true;
