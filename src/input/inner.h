@@ -61,8 +61,8 @@ uint64_t fm_hash_of(const void *data, size_t n);
 bool fm_hash_have_avx2(void);
 void fm_hash_add_avx2(void *state, const void *data, size_t n);   /* an XXH3_state_t */
 
-/* tracefs.c: "tracefs:NAME", the running kernel's trace buffers as a trace.dat: *data of *cap bytes,
- * *n of them used, is the caller's. */
+/* tracefs.c: "tracefs:NAME", the running kernel's trace buffers as a trace.dat: *data of *cap
+ * bytes, *n of them used, is the caller's. */
 #define FM_TRACEFS_SCHEME "tracefs:"
 enum fm_status fm_tracefs_read(struct fm_ctx *ctx, const char *name, unsigned char **data,
                                size_t *n, size_t *cap, struct fm_error *err);

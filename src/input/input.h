@@ -26,9 +26,9 @@
 struct fm_input;
 struct fm_reader;
 
-/* "-" is standard input, "tracefs:NAME" what a trace instance of the running kernel holds (taken out
- * of it; "tracefs:" is the top one). A directory is FM_FORMAT "is a directory" unless fm_input_is_dir() was
- * asked before: directories have no bytes. */
+/* "-" is standard input, "tracefs:NAME" what a trace instance of the running kernel holds (taken
+ * out of it; "tracefs:" is the top one). A directory is FM_FORMAT "is a directory" unless
+ * fm_input_is_dir() was asked before: directories have no bytes. */
 enum fm_status fm_input_open(struct fm_ctx *ctx, const char *path, struct fm_input **input,
                              struct fm_error *err);
 enum fm_status fm_input_open_memory(struct fm_ctx *ctx, const void *data, size_t n,
