@@ -1,7 +1,7 @@
 /*
  * test_perf_parts.c - what recordings hold beside samples and mappings, hand-made so that every
- * value is known: simpleperf's sections and records, memory and branch samples, containers; whole,
- * cut and lying about their sizes.
+ * value is known: simpleperf's sections and records, memory and branch samples, containers,
+ * counters; whole, cut and lying about their sizes.
  */
 #include "perf_make.h"
 
@@ -442,6 +442,112 @@ START_TEST(memory_lies)
 }
 END_TEST
 
+/* ------------------------------------------------------------------------- counters */
+
+static void put_update(struct make *m, uint64_t what, uint64_t value)
+{
+    size_t begin = make_begin(m, 78, 0);
+    make_u64(m, what);
+    make_u64(m, 7);
+    make_u64(m, value);
+    make_end(m, begin);
+}
+
+static void put_config(struct make *m, uint64_t interval)
+{
+    size_t begin = make_begin(m, 75, 0);
+    make_u64(m, 1);
+    make_u64(m, 1);
+    make_u64(m, interval);
+    make_end(m, begin);
+}
+
+static void put_stat(struct make *m, uint64_t id, uint32_t cpu, uint64_t value, uint64_t enabled,
+                     uint64_t running)
+{
+    size_t begin = make_begin(m, 76, 0);
+    make_u64(m, id);
+    make_u32(m, cpu);
+    make_u32(m, 0);
+    make_u64(m, value);
+    make_u64(m, enabled);
+    make_u64(m, running);
+    make_end(m, begin);
+}
+
+static void put_round(struct make *m, uint64_t time)
+{
+    size_t begin = make_begin(m, 77, 0);
+    make_u64(m, 0);
+    make_u64(m, time);
+    make_end(m, begin);
+}
+
+static double value_cell(const struct run *run, uint64_t row)
+{
+    uint64_t value;
+    ck_assert(run_cell(run, row, "value", &value));
+    return fm_bits_f64(value);
+}
+
+START_TEST(stat_intervals)
+{
+    struct make records = {.sample_type = SAMPLE_TYPE, .big = _i != 0}, file = {.big = _i != 0};
+    struct run run;
+    put_update(&records, 1, fm_f64_bits(0.5));
+    put_config(&records, 100);
+    put_stat(&records, 7, 0, 10, 100, 100);
+    put_stat(&records, 7, 1, 30, 100, 100);
+    put_stat(&records, 99, 1, 30, 100, 100);    /* of nobody */
+    put_round(&records, 100);
+    put_stat(&records, 7, 0, 14, 200, 150);     /* ran half of this interval */
+    put_stat(&records, 7, 1, 5, 200, 200);      /* counted anew */
+    put_round(&records, 250);
+    put_stat(&records, 7, 0, 14, 200, 150);     /* once more at the end */
+    put_stat(&records, 7, 1, 6, 200, 200);
+    run_pipe(&run, &file, &records);
+    ck_assert_int_eq(run.status, FM_OK);
+    ck_assert_double_eq_tol(value_cell(&run, 0), 5, 1e-9);
+    ck_assert_double_eq_tol(value_cell(&run, 1), 15, 1e-9);
+    ck_assert_double_eq_tol(value_cell(&run, 2), 4, 1e-9);
+    ck_assert_double_eq_tol(value_cell(&run, 3), 2.5, 1e-9);
+    ck_assert_double_eq_tol(value_cell(&run, 4), 0.5, 1e-9);
+    ck_assert_uint_eq(number_cell(&run, 1, "cpu"), 1);
+    ck_assert_uint_eq(number_cell(&run, 2, "ts"), 100);
+    ck_assert_uint_eq(number_cell(&run, 2, "dur"), 150);
+    ck_assert_uint_eq(number_cell(&run, 4, "ts"), UINT64_MAX);
+    ck_assert_uint_eq(fm_store_source_row(run.store, 0)->diags.row[FM_DIAG_STAT_ID].count, 1);
+    run_free(&run);
+    make_free(&records);
+    make_free(&file);
+}
+END_TEST
+
+START_TEST(stat_cut)
+{
+    static const uint32_t type[] = {75, 76, 77, 8};
+    for (size_t i = 0; i < FM_COUNT(type); i++) {
+        struct make records = {.sample_type = SAMPLE_TYPE}, file = {0};
+        struct run run;
+        size_t begin = make_begin(&records, type[i], 0);
+        if (type[i] == 76)
+            make_u64(&records, 7);
+        if (type[i] == 8)
+            make_trailer(&records, 1, 1, 5);
+        make_end(&records, begin);
+        put_round(&records, UINT64_MAX);
+        put_maps(&records);
+        put_chain(&records);
+        run_pipe(&run, &file, &records);
+        ck_assert_int_eq(run.status, FM_FORMAT);
+        ck_assert_ptr_nonnull(strstr(run_row(&run, 0), " cycles:"));
+        run_free(&run);
+        make_free(&records);
+        make_free(&file);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("perf parts");
@@ -457,6 +563,10 @@ int main(void)
     tcase_add_loop_test(t, memory_words, 0, 2);
     tcase_add_test(t, memory_levels);
     tcase_add_test(t, memory_lies);
+    suite_add_tcase(s, t);
+    t = tcase_create("counters");
+    tcase_add_loop_test(t, stat_intervals, 0, 2);
+    tcase_add_test(t, stat_cut);
     suite_add_tcase(s, t);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_ENV);

@@ -69,6 +69,8 @@ struct fm_perf_attr {
 
 struct fm_perf_event {
     struct fm_perf_attr attr;
+    char *unit;                     /* of its values, there too; NULL: none told */
+    double scale;                   /* values x scale are in that unit; 0: not told */
     char *name;                     /* owned by the table's arena; NULL until known */
     const struct fm_trace *trace;  /* of a tracepoint whose format is known, there too */
     struct fm_sched_event sched;   /* set when declared */

@@ -450,6 +450,7 @@ static void release(struct fm_perf *perf)
     fm_map_release(&perf->waiting_by_tid);
     fm_sched_release(&perf->sched);
     fm_map_release(&perf->simple_dso);
+    fm_perf_stat_release(&perf->stat, mem);
     fm_perf_userstack_release(perf);
     fm_mem_free(mem, perf->words, perf->word_cap * sizeof *perf->words);
     fm_mem_free(mem, perf->frame, perf->frame_cap * sizeof *perf->frame);
@@ -480,6 +481,7 @@ static enum fm_status import(struct fm_import *import, struct fm_error *err)
     fm_map_init(&perf.waiting_by_tid, mem);
     fm_sched_init(&perf.sched, import);
     fm_map_init(&perf.simple_dso, mem);
+    fm_perf_stat_init(&perf.stat, mem);
     fm_perf_userstack_init(&perf);
     enum fm_status status = fm_binding_new(import->mapping, import->builder,
                                            options != NULL ? options->keep : NULL, &perf.binding,
@@ -490,6 +492,7 @@ static enum fm_status import(struct fm_import *import, struct fm_error *err)
         bool going = fm_input_is_dir(import->input) ? run_directory(&perf, import->input)
                                                     : run_header(&perf);
         (void)going;
+        (void)fm_perf_stat_finish(&perf);
         fm_perf_samples_finish(&perf);
         fm_perf_machine_finish(&perf.machine);
         set_clock(&perf);

@@ -15,7 +15,7 @@
  *    17 KSYMBOL   u64 addr; u32 len; u16 type, flags (1 = unregister); char name[]
  *    19 CGROUP    u64 id; char path[]     22 CALLCHAIN_DEFERRED u64 cookie, nr, ips[nr]
  *    73 THREAD_MAP u64 nr, nr x { u64 pid, char comm[16] }
- *    78 EVENT_UPDATE u64 type (2: name), u64 id, char[]
+ *    78 EVENT_UPDATE u64 type (0 unit, 1 scale, 2 name), u64 id, char[] or a double
  */
 #include "import/perf/session.h"
 
@@ -235,7 +235,7 @@ static bool switch_record(struct fm_perf *perf, const struct fm_perf_event *even
 bool fm_perf_deliver(struct fm_perf *perf, const unsigned char *p, size_t n, uint64_t offset)
 {
     struct fm_cursor c;
-    const struct fm_perf_event *event;
+    struct fm_perf_event *event;
     uint64_t time = 0;
     size_t trailer = 0;
     perf->offset = offset;
@@ -273,6 +273,10 @@ bool fm_perf_deliver(struct fm_perf *perf, const unsigned char *p, size_t n, uin
     case FM_PERF_R_SWITCH:
     case FM_PERF_R_SWITCH_CPU_WIDE:
         return switch_record(perf, event, p, n, misc);
+    case FM_PERF_R_READ:
+        if (!fm_perf_read_total(perf, event, &body, time))
+            return false;
+        return fm_cursor_ok(&body) ? true : short_body(perf, type, n);
     case FM_PERF_R_NAMESPACES:
         return namespaces_record(perf, &body, n);
     case FM_PERF_R_KSYMBOL:
@@ -319,11 +323,23 @@ static bool update_record(struct fm_perf *perf, struct fm_cursor *c, size_t n)
     if (!fm_cursor_ok(c))
         return short_body(perf, FM_PERF_R_EVENT_UPDATE, n);
     struct fm_perf_event *event = fm_perf_events_find(&perf->events, id);
-    if (what != 2 || event == NULL)
+    if (event == NULL)
+        return true;
+    if (what == 1) {
+        event->scale = fm_bits_f64(fm_cursor_u64(c));
+        if (!(event->scale > 0 && event->scale < 1e300))
+            event->scale = 0;
+        return fm_cursor_ok(c) ? true : short_body(perf, FM_PERF_R_EVENT_UPDATE, n);
+    }
+    if (what != 0 && what != 2)
         return true;
     const char *name = fm_cursor_text(c, fm_cursor_left(c), true, &length);
     if (name == NULL || length == 0)
         return true;
+    if (what == 0) {
+        event->unit = fm_arena_strn(&perf->events.arena, name, length);
+        return memory(perf, event->unit != NULL);
+    }
     return memory(perf, fm_perf_event_rename(&perf->events, event, name, length));
 }
 
@@ -340,8 +356,24 @@ static bool thread_map_record(struct fm_perf *perf, struct fm_cursor *c, size_t 
         if (comm != NULL && pid <= INT32_MAX &&
             !fm_perf_machine_name(&perf->machine, (int32_t)pid, comm, length))
             return fm_perf_fail(perf, FM_NOMEM);
+        if (!fm_perf_stat_thread(perf, (int32_t)pid))
+            return false;
     }
     return true;
+}
+
+static bool stat_record(struct fm_perf *perf, struct fm_cursor *c, uint32_t type, size_t n,
+                        uint64_t offset)
+{
+    bool going = true;
+    if (type == FM_PERF_R_STAT_CONFIG)
+        fm_perf_stat_config(perf, c);
+    else
+        going = type == FM_PERF_R_STAT ? fm_perf_stat_value(perf, c, offset)
+                                       : fm_perf_stat_round(perf, c);
+    if (!fm_cursor_ok(c))
+        (void)short_body(perf, type, n);
+    return going;
 }
 
 bool fm_perf_user_record(struct fm_perf *perf, const unsigned char *p, size_t n, uint64_t offset)
@@ -383,9 +415,10 @@ bool fm_perf_user_record(struct fm_perf *perf, const unsigned char *p, size_t n,
         jits->has_conversion = fm_cursor_ok(&c) && shift < 64 && jits->mult != 0;
         return fm_cursor_ok(&c) ? true : short_body(perf, type, n);
     }
+    case FM_PERF_R_STAT_CONFIG:
     case FM_PERF_R_STAT:
-        fm_perf_note(perf, FM_DIAG_PART_READ, offset, 1);
-        return true;
+    case FM_PERF_R_STAT_ROUND:
+        return stat_record(perf, &c, type, n, offset);
     case FM_PERF_R_AUXTRACE:
         fm_perf_note(perf, FM_DIAG_PART_AUX, offset, 1);
         return true;

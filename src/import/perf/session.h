@@ -9,6 +9,7 @@
  *     record.c    a record, in time order -> machine.c
  *     sample.c    a sample -> fields -> a row of the store, through formats/perf.yaml
  *     extra.c     memory and branch samples -> labels, a row a branch
+ *     stat.c      counters of perf stat record, totals of threads
  *     chain.c     its call chain -> a stack
  *
  * Everything hangs on one struct fm_perf, which lives on the stack of the import.
@@ -35,7 +36,8 @@ enum {
     FM_PERF_R_CGROUP = 19, FM_PERF_R_DEFERRED = 22, FM_PERF_R_USER = 64,
     FM_PERF_R_HEADER_ATTR = 64, FM_PERF_R_TRACING_DATA = 66, FM_PERF_R_BUILD_ID = 67,
     FM_PERF_R_FINISHED_ROUND = 68, FM_PERF_R_AUXTRACE = 71, FM_PERF_R_THREAD_MAP = 73,
-    FM_PERF_R_STAT = 76, FM_PERF_R_EVENT_UPDATE = 78, FM_PERF_R_TIME_CONV = 79,
+    FM_PERF_R_STAT_CONFIG = 75, FM_PERF_R_STAT = 76, FM_PERF_R_STAT_ROUND = 77,
+    FM_PERF_R_EVENT_UPDATE = 78, FM_PERF_R_TIME_CONV = 79,
     FM_PERF_R_HEADER_FEATURE = 80, FM_PERF_R_COMPRESSED = 81, FM_PERF_R_COMPRESSED2 = 83,
     FM_PERF_R_KNOWN = 87,
     FM_PERF_R_SIMPLEPERF = 32768, FM_PERF_R_SPLIT = 32772, FM_PERF_R_SPLIT_END = 32773,
@@ -90,6 +92,23 @@ struct fm_perf_ahead {
 };
 #define FM_PERF_AHEAD 8u
 
+/* Counters that are no samples: stat.c. */
+struct fm_perf_stat_last {
+    uint64_t value, enabled, running;
+};
+struct fm_perf_stat {
+    struct fm_perf_stat_value *pending;     /* of the interval that goes on */
+    size_t pendings, pending_cap;
+    struct fm_map by_key;           /* event, CPU, thread -> number in `last` */
+    struct fm_perf_stat_last *last;
+    size_t lasts, last_cap;
+    int32_t *tid;                   /* of the THREAD_MAP */
+    size_t tids, tid_cap;
+    bool intervals;
+    uint64_t from, rounds;          /* ns: where the interval began */
+    int class_id[2];                /* + 1; 0: not declared */
+};
+
 struct fm_perf {
     struct fm_ctx *ctx;
     struct fm_import *import;
@@ -135,6 +154,7 @@ struct fm_perf {
 
     uint64_t samples_in;            /* those that were dropped before a mapping saw them */
     struct fm_perf_branch_class branch_class;
+    struct fm_perf_stat stat;
     struct fm_map simple_dso;       /* simpleperf: id -> fm_str of a path */
     uint64_t count[FM_PERF_R_SLOTS];    /* by fm_perf_record_slot() */
     uint64_t first[FM_PERF_R_SLOTS];
@@ -173,6 +193,19 @@ bool fm_perf_simple_feature(struct fm_perf *perf, unsigned bit, struct fm_cursor
  * header. */
 bool fm_perf_simple_record(struct fm_perf *perf, uint32_t type, const unsigned char *data,
                            size_t n, uint64_t offset);
+
+/* stat.c */
+void fm_perf_stat_init(struct fm_perf_stat *stat, struct fm_mem *mem);
+void fm_perf_stat_release(struct fm_perf_stat *stat, struct fm_mem *mem);
+/* The next thread of a THREAD_MAP. */
+bool fm_perf_stat_thread(struct fm_perf *perf, int32_t tid);
+void fm_perf_stat_config(struct fm_perf *perf, struct fm_cursor *c);
+bool fm_perf_stat_value(struct fm_perf *perf, struct fm_cursor *c, uint64_t offset);
+bool fm_perf_stat_round(struct fm_perf *perf, struct fm_cursor *c);
+bool fm_perf_stat_finish(struct fm_perf *perf);
+/* A READ record of the event; time 0: unknown. */
+bool fm_perf_read_total(struct fm_perf *perf, struct fm_perf_event *event, struct fm_cursor *c,
+                        uint64_t time);
 
 /* tracing.c */
 bool fm_perf_tracing(struct fm_perf *perf, const unsigned char *data, size_t n, uint64_t offset);
