@@ -209,7 +209,7 @@ static enum fm_status show_outputs(struct fm_report_run *run, const struct fm_re
         if (fm_place_show(&run->place, key, path, err) != FM_OK)
             return err->status;
         if (output[i].gate)
-            fm_report_judge(report, file->name, true, field[2]);
+            fm_report_judge_query(report, file->name, true, field[2]);
     }
     return FM_OK;
 }
@@ -452,18 +452,4 @@ enum fm_status fm_report_collect(struct fm_report_run *run, struct fm_report *re
     for (size_t i = 0; status == FM_OK && i < run->plan.tables; i++)
         status = collect_rows(run, i, g, &table[i], err);
     return status;
-}
-
-bool fm_report_judge(struct fm_report *report, const char *of, bool failed, const char *text)
-{
-    struct fm_report_verdict *v = fm_arena_alloc(report->arena, sizeof *v);
-
-    if (v == NULL)
-        return false;
-    *v = (struct fm_report_verdict){.of = of, .failed = failed,
-                                    .text = fm_arena_str(report->arena, text)};
-    *report->verdict_end = v;
-    report->verdict_end = &v->next;
-    report->gates_failed += failed;
-    return v->text != NULL;
 }

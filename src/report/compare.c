@@ -204,7 +204,7 @@ static enum fm_status show(struct comparison *c, struct fm_report_output *output
     output->gate = strcmp(field[0], "gate") == 0;
     output->error = field[2][0] != '\0' ? field[2] : NULL;
     if (field[2][0] != '\0')
-        fm_report_judge(c->report, c->compare->name, output->gate, field[2]);
+        fm_report_judge_query(c->report, c->compare->name, output->gate, field[2]);
     if (strcmp(field[0], "error") == 0) {
         fm_place_remove(&run->place, c->compare->to);
         return FM_OK;

@@ -229,7 +229,7 @@ static void put_compare(struct fm_page *page, size_t i)
         fm_out_text(out, " ");
         fm_page_pill(out, "bad", "check failed");
     }
-    if (o->error != NULL) {
+    if (o->error != NULL && o->path == NULL) {
         fm_out_text(out, " <span class=\"err\">");
         fm_page_name(out, o->error);
         fm_out_text(out, "</span>");

@@ -33,7 +33,7 @@ static bool has_problem(const struct fm_page *page, const struct fm_report_file 
     bool any = is_bad(f);
 
     for (size_t i = 0; i < page->report->plan->eaches && !any; i++)
-        any = f->output[i].gate || f->output[i].error != NULL;
+        any = f->output[i].gate || (f->output[i].error != NULL && f->output[i].path == NULL);
     return any;
 }
 
@@ -140,7 +140,7 @@ static void put_outputs(struct fm_page *page, const struct fm_report_file *f)
             fm_out_text(out, " ");
             fm_page_pill(out, "bad", "check failed");
         }
-        if (o->error != NULL) {
+        if (o->error != NULL && o->path == NULL) {
             fm_out_text(out, "<span class=\"err\">");
             fm_page_name(out, plan->each[i].to);
             fm_out_text(out, ": ");

@@ -254,6 +254,10 @@ struct fm_report {
 size_t fm_report_find(const struct fm_report_table *table, const char *column);
 /* Adds a line about a gate. false: no memory. */
 bool fm_report_judge(struct fm_report *report, const char *of, bool failed, const char *text);
+/* The same of what a query says of its checks, a line each: the messages alone, without where they
+ * stand in its file. */
+bool fm_report_judge_query(struct fm_report *report, const char *of, bool failed,
+                           const char *messages);
 /* Whether a row fits: text columns by their cells, front columns as well. */
 bool fm_report_fits(const struct fm_report_table *table, size_t row,
                     const struct fm_report_match *match, size_t matches);
