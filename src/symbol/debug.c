@@ -21,6 +21,7 @@
 
 #include <dwarf.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #define PATH_BYTES 4096
 #define MEAN_MAX 48u         /* inlined calls of an address, over all of them */
@@ -247,6 +248,7 @@ static void split_unit(struct fm_look *look, const struct fm_dwarf_cu *cu)
     const char *dir = fm_dwarf_text(cu, &cu->comp_dir, &dir_n);
     const char *own = look->find != NULL ? look->find->path : NULL, *slash, *base;
     char path[PATH_BYTES];
+    int n;
 
     if (name == NULL || name_n == 0 || own == NULL) {
         look->debug->missing++;
@@ -262,6 +264,9 @@ static void split_unit(struct fm_look *look, const struct fm_dwarf_cu *cu)
                            base) && try_dwo(look, cu, path))
         return;
     look->debug->missing++;
+    n = snprintf(path, sizeof path, "%s%s.dwp", look->find->symfs, own);
+    if (n > 0 && n < PATH_BYTES && access(path, R_OK) == 0)
+        look->debug->package = true;
 }
 
 static void build_id_text(const unsigned char *id, size_t n, char text[FM_BUILD_ID_TEXT])

@@ -37,6 +37,7 @@ struct fm_debug {
     size_t places, place_cap;
     bool broken;             /* some of it did not parse, or asked for more work than is fair */
     uint32_t missing;        /* units whose .dwo was not found */
+    bool package;            /* … and a .dwp, which is not read, lies there instead */
 };
 
 /* Looks points (sorted, addresses of the ELF file) up in a file with .debug_info. `find` finds the

@@ -150,8 +150,12 @@ static void table_scopes(struct naming *n, const struct fm_dwarf_cu *cu)
         }
         if (!abbrev->children)
             continue;
-        if (depth >= 4096 || !fm_grow(mem, (void **)&inner, &cap, depth + 1, sizeof *inner))
+        if (depth >= 4096)
             break;
+        if (!fm_grow(mem, (void **)&inner, &cap, depth + 1, sizeof *inner)) {
+            n->look->oom = true;
+            break;
+        }
         inner[depth++] = in;
     }
     fm_mem_free(mem, inner, cap * sizeof *inner);

@@ -59,7 +59,7 @@ static bool unpack_zstd(struct fm_ctx *ctx, const unsigned char *p, size_t n, un
     size_t done = 0, got = 1;
 
     if (fm_inflate_new(ctx, "zstd", &inflate, NULL) != FM_OK)
-        return false;
+        return false;            /* built without, or no memory: as if it were damaged */
     while (done < size && (got > 0 || n > 0)) {
         const size_t left = n;
         if (fm_inflate_run(inflate, &p, &n, out + done, size - done, &got, NULL) != FM_OK ||

@@ -107,8 +107,8 @@ static bool fixed_size(uint16_t form, struct fm_abbrev *abbrev)
     }
 }
 
-static bool read_abbrev(struct fm_dwarf *dwarf, struct fm_abbrevs *table, struct fm_cursor *c,
-                        struct fm_abbrev *abbrev)
+static enum fm_status read_abbrev(struct fm_dwarf *dwarf, struct fm_abbrevs *table,
+                                  struct fm_cursor *c, struct fm_abbrev *abbrev)
 {
     struct fm_mem *mem = dwarf->mem;
 
@@ -127,14 +127,15 @@ static bool read_abbrev(struct fm_dwarf *dwarf, struct fm_abbrevs *table, struct
         if (attr.form == DW_FORM_implicit_const)
             attr.value = fm_cursor_sleb(c);
         abbrev->fixed = fixed_size(attr.form, abbrev) && abbrev->fixed;
-        if (table->attrs >= ABBREVS_MAX || !fm_dwarf_step(dwarf, 1) ||
-            !fm_grow(mem, (void **)&table->attr, &table->attr_cap, table->attrs + 1,
+        if (table->attrs >= ABBREVS_MAX || !fm_dwarf_step(dwarf, 1))
+            return FM_FORMAT;
+        if (!fm_grow(mem, (void **)&table->attr, &table->attr_cap, table->attrs + 1,
                      sizeof *table->attr))
-            return false;
+            return FM_NOMEM;
         table->attr[table->attrs++] = attr;
     }
     abbrev->n = (uint32_t)table->attrs - abbrev->first;
-    return fm_cursor_ok(c);
+    return fm_cursor_ok(c) ? FM_OK : FM_FORMAT;
 }
 
 static int by_code(const void *a, const void *b)
@@ -153,7 +154,12 @@ static enum fm_status read_abbrevs(struct fm_dwarf *dwarf, struct fm_abbrevs *ta
     table->n = table->attrs = 0;
     while (table->n < ABBREVS_MAX && fm_dwarf_step(dwarf, 1)) {
         struct fm_abbrev abbrev = { .code = fm_cursor_uleb(&c) };
-        if (!fm_cursor_ok(&c) || abbrev.code == 0 || !read_abbrev(dwarf, table, &c, &abbrev))
+        enum fm_status status = FM_FORMAT;
+        if (fm_cursor_ok(&c) && abbrev.code != 0)
+            status = read_abbrev(dwarf, table, &c, &abbrev);
+        if (status == FM_NOMEM)
+            return FM_NOMEM;
+        if (status != FM_OK)
             break;
         if (!fm_grow(dwarf->mem, (void **)&table->abbrev, &table->cap, table->n + 1,
                      sizeof *table->abbrev))

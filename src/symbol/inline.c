@@ -170,8 +170,9 @@ enum fm_status fm_inliner_module(struct fm_inliner *in, struct fm_find *find,
         find->broken = true;
     }
     if (status == FM_OK && debug.missing > 0)
-        fm_out_printf(&find->looked, "\n%s: split debug data (.dwo) of %u units not found",
-                      find->debug_path, debug.missing);
+        fm_out_printf(&find->looked, "\n%s: split debug data (.dwo) of %u units not found%s",
+                      find->debug_path, debug.missing,
+                      debug.package ? "; packages (.dwp) are not read" : "");
     fm_debug_release(&debug);
     return status;
 }
