@@ -498,6 +498,26 @@ START_TEST(files)
 }
 END_TEST
 
+/* A process that says it has ten thousand of them: time is bounded, and it is told. */
+START_TEST(many)
+{
+    static const struct expect want[] = {{450, 0x10010, 0, 10, "?"}};
+    const struct make_event event = mono();
+    struct make m = begin_records();
+    struct run run;
+    char name[64];
+    for (int i = 0; i < 10000; i++) {
+        snprintf(name, sizeof name, "/nowhere/at/all/%d/jit-10.dump", i);
+        make_mmap2(&m, 10, 0x90000, 0x1000, 0, name, 130);
+    }
+    put_sample(&m, &want[0]);
+    check_rows(&m, &event, "perf.data", want, 1, false, &run);
+    ck_assert_uint_eq(run_account(&run, FM_ACCOUNT_FINDING, "jitdump-missing"), 10001);
+    run_free(&run);
+    make_free(&m);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("jitdump");
@@ -512,6 +532,7 @@ int main(void)
     tcase_add_loop_test(rec, samples_in_time, 0, 2);
     tcase_add_test(rec, clocks);
     tcase_add_test(rec, files);
+    tcase_add_test(rec, many);
     suite_add_tcase(suite, tc);
     suite_add_tcase(suite, rec);
     srunner_run_all(runner, CK_NORMAL);

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #define PATH_BYTES 4096
+#define DUMPS_MAX 64            /* of one process: more are not sought */
 
 void fm_perf_jits_release(struct fm_perf *perf)
 {
@@ -152,9 +153,14 @@ bool fm_perf_jit_open(struct fm_perf *perf, const struct fm_perf_mapping *mappin
     if (thread == NULL || path == FM_NONE)
         return fm_perf_fail(perf, FM_NOMEM);
     struct fm_perf_process *process = &m->process[thread->process];
-    for (uint32_t i = process->jit; i != 0; i = jits->jit[i - 1].other)
+    unsigned dumps = 0;
+    for (uint32_t i = process->jit; i != 0; i = jits->jit[i - 1].other, dumps++)
         if (jits->jit[i - 1].path == path)
             return true;
+    if (dumps >= DUMPS_MAX) {
+        fm_perf_note(perf, FM_DIAG_JITDUMP_MISSING, perf->offset, 1);
+        return true;
+    }
     if (jits->n >= UINT32_MAX - 1 ||
         !fm_grow(mem, (void **)&jits->jit, &jits->cap, jits->n + 1, sizeof *jits->jit))
         return fm_perf_fail(perf, FM_NOMEM);
