@@ -14,7 +14,7 @@
 /* ---------------------------------------------------------------- progress */
 
 struct progress {
-    bool on, shown;
+    bool on, shown, said;      /* said: a line of the report has been printed */
     struct timespec begun;
     int64_t last;              /* ms since then */
 };
@@ -70,9 +70,11 @@ static bool wants_progress(const struct cli *cli)
 
 static void say_line(void *user, const char *line)
 {
+    struct progress *p = user;
     size_t n = strlen(line);
 
-    progress_end(user);
+    progress_end(p);
+    p->said = true;
     fprintf(stderr, "%s%s", line, n > 0 && line[n - 1] == '\n' ? "" : "\n");
 }
 
@@ -184,11 +186,12 @@ static void say_count(const struct cli *cli, const struct fm_report_count *count
     printf("; see %s\n", cli->options.output);
 }
 
+/* `said`: messages have been printed, and a wrong report is among them. */
 static int finish(struct cli *cli, enum fm_status status, const struct fm_report_count *count,
-                  const struct fm_error *err)
+                  bool said, const struct fm_error *err)
 {
-    if (status == FM_CONFIG && err->line > 0)
-        return EXIT_USAGE;           /* the messages have been printed */
+    if (status == FM_CONFIG && said)
+        return EXIT_USAGE;
     if (status != FM_OK) {
         int code = say_error(err);
 
@@ -251,5 +254,5 @@ int cmd_report(struct cli *cli)
     r.user = &p;
     status = fm_report_run(cli->ctx, &r, &count, &err);
     progress_end(&p);
-    return finish(cli, status, &count, &err);
+    return finish(cli, status, &count, p.said, &err);
 }

@@ -79,35 +79,63 @@ static struct fm_value cell(void *user, const struct fm_expr *node)
     }
 }
 
+/* The value of a name in a message: a cell of the row, or a parameter; "-" for null. NULL: there is
+ * none of that name. */
+static const char *value_of(const struct gate *g, const char *name)
+{
+    size_t col = fm_report_find(g->t, name);
+    const char *s;
+
+    if (col < g->t->columns) {
+        s = g->t->cell[g->row * g->t->columns + col];
+        return s == NULL ? "-" : s;
+    }
+    for (size_t i = 0; i < g->plan->params; i++)
+        if (strcmp(g->plan->param[i].name, name) == 0)
+            return g->plan->param[i].value;
+    return NULL;
+}
+
+/* ${name} or ${name:%}, which shows a number as per cent; text[0..n) is what stands in the braces.
+ * An unknown name stays as it is written. */
+static void put_value(const struct gate *g, const char *text, size_t n, struct fm_arena *arena,
+                      struct fm_out *out)
+{
+    bool percent = n > 2 && text[n - 2] == ':' && text[n - 1] == '%';
+    const char *name = fm_arena_strn(arena, text, percent ? n - 2 : n);
+    const char *value = name == NULL ? NULL : value_of(g, name);
+    double v;
+
+    if (value == NULL) {
+        fm_out_printf(out, "${%.*s}", (int)n, text);
+    } else if (percent && fm_text_f64(value, strlen(value), &v)) {
+        fm_out_fixed(out, 100 * v, 2);
+        fm_out_char(out, '%');
+    } else {
+        fm_out_text(out, value);
+    }
+}
+
 /* The message of a row, in the arena; NULL: no memory. */
 static const char *message(const struct gate *g, const struct fm_report_gate *gate,
                            const char *condition, struct fm_arena *arena)
 {
-    const char *s = gate->message != NULL ? gate->message->text : NULL, *end, *text = NULL;
-    size_t file = fm_report_find(g->t, "file"), col;
+    const char *s = gate->message != NULL ? gate->message->text : NULL, *end, *text;
     struct fm_out out;
 
-    if (s == NULL)
-        return fm_arena_printf(arena, "%s: %s",
-                               file < g->t->columns ? g->t->cell[g->row * g->t->columns + file]
-                                                    : "a row", condition);
+    if (s == NULL) {
+        text = value_of(g, "file");
+        return fm_arena_printf(arena, "%s: %s", text != NULL ? text : "a row", condition);
+    }
     if (fm_out_init(&out, arena->mem, NULL) != FM_OK)
         return NULL;
     while (*s != '\0') {
         if (strncmp(s, "${", 2) != 0 || (end = strchr(s, '}')) == NULL) {
             fm_out_char(&out, *s++);
-            continue;
+        } else {
+            put_value(g, s + 2, (size_t)(end - s - 2), arena, &out);
+            s = end + 1;
         }
-        text = fm_arena_strn(arena, s + 2, (size_t)(end - s - 2));
-        col = text == NULL ? g->t->columns : fm_report_find(g->t, text);
-        if (col < g->t->columns) {
-            text = g->t->cell[g->row * g->t->columns + col];
-            fm_out_text(&out, text == NULL ? "-" : text);
-        }
-        for (size_t i = 0; col == g->t->columns && text != NULL && i < g->plan->params; i++)
-            if (strcmp(g->plan->param[i].name, text) == 0)
-                fm_out_text(&out, g->plan->param[i].value);
-        s = end + 1;
     }
     text = out.status == FM_OK ? fm_arena_strn(arena, out.buf, out.n) : NULL;
     fm_out_release(&out);

@@ -1,12 +1,10 @@
 /*
  * inner.h - the report folder's own interface: the plan, what was collected, the files written.
  *
- *     plan.c      REPORT.yaml -> struct fm_report_plan
- *     inputs.c    operands -> sorted list of files, labels by patterns of their paths
- *     cache.c     results kept under hashes of all that they depend on
- *     file.c      one file: import, queries, exports -> results
+ *     plan.c      REPORT.yaml -> struct fm_report_plan, with the files of reader.h
+ *     run.c       fm_report_run(): the steps in order, with the files of run.h
+ *     place.c     the folder that is written, and the results that are kept in it
  *     collect.c   results of all files -> struct fm_report: tables over all files
- *     run.c       fm_report_run(): the steps in order, and threads
  *     table.c     a collected table as text, CSV, TSV, JSON, Markdown
  *     trend.c     a value over time: table, gate; chart.c its picture
  *     index.c     the page with links

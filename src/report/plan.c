@@ -74,7 +74,7 @@ static void set_param(struct fm_report_reader *r, const char *given)
         return;
     }
     if (known != NULL && name != NULL)
-        fm_yaml_unknown(r->log, NULL, "parameter of the report", name, known, r->params);
+        fm_yaml_unknown(r->log, NULL, "parameter", name, known, r->params);
 }
 
 static void read_params(struct fm_report_reader *r, const char *const *given, size_t n)
