@@ -525,14 +525,14 @@ END_TEST
 
 START_TEST(stat_cut)
 {
-    static const uint32_t type[] = {75, 76, 77, 8};
+    static const uint32_t type[] = {75, 76, 77, 8, 11, 13, 70, 71};
     for (size_t i = 0; i < FM_COUNT(type); i++) {
         struct make records = {.sample_type = SAMPLE_TYPE}, file = {0};
         struct run run;
         size_t begin = make_begin(&records, type[i], 0);
         if (type[i] == 76)
             make_u64(&records, 7);
-        if (type[i] == 8)
+        if (type[i] < 64)
             make_trailer(&records, 1, 1, 5);
         make_end(&records, begin);
         put_round(&records, UINT64_MAX);

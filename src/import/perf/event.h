@@ -79,6 +79,7 @@ struct fm_perf_event {
     uint64_t wanted;                /* fields, see sample.h */
     uint64_t fixed;                 /* fields that stand in every sample */
     uint64_t seen;                  /* samples */
+    uint64_t lost_records, lost_samples;
     uint64_t group_seen;
     /* byte offsets from the start of a SAMPLE record */
     uint8_t ip, tid, time, addr, id, stream, cpu, period, body;  /* body: behind them */

@@ -493,6 +493,7 @@ static enum fm_status import(struct fm_import *import, struct fm_error *err)
                                                     : run_header(&perf);
         (void)going;
         (void)fm_perf_stat_finish(&perf);
+        fm_perf_losses(&perf);
         fm_perf_samples_finish(&perf);
         fm_perf_machine_finish(&perf.machine);
         set_clock(&perf);

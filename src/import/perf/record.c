@@ -19,6 +19,8 @@
  */
 #include "import/perf/session.h"
 
+#include "util/out.h"
+
 #define MNT_NAMESPACE 5u
 #define PROT_EXEC_BIT 4u
 #define MAP_HUGETLB_BIT 0x40000u
@@ -193,16 +195,97 @@ static bool cgroup_record(struct fm_perf *perf, struct fm_cursor *c, size_t n)
     return memory(perf, fm_perf_machine_cgroup(&perf->machine, id, path, length));
 }
 
-static bool lost_record(struct fm_perf *perf, struct fm_cursor *c, uint32_t type, size_t n)
+static bool lost_record(struct fm_perf *perf, struct fm_perf_event *event, struct fm_cursor *c,
+                        uint32_t type, size_t n)
 {
-    if (type == FM_PERF_R_LOST)
-        fm_cursor_skip(c, 8);
+    if (type == FM_PERF_R_LOST) {
+        struct fm_perf_event *owner = fm_perf_events_find(&perf->events, fm_cursor_u64(c));
+        event = owner != NULL ? owner : event;
+    }
     uint64_t lost = fm_cursor_u64(c);
     if (!fm_cursor_ok(c))
         return short_body(perf, type, n);
     fm_perf_note(perf, type == FM_PERF_R_LOST ? FM_DIAG_LOST_RECORDS : FM_DIAG_LOST_SAMPLES,
                  perf->offset, lost);
+    if (event != NULL) {
+        uint64_t *sum = type == FM_PERF_R_LOST ? &event->lost_records : &event->lost_samples;
+        *sum = fm_add_sat_u64(*sum, lost);
+    }
     return true;
+}
+
+/* u64 offset, size, flags: data that went into the AUX area. */
+static bool aux_record(struct fm_perf *perf, struct fm_cursor *c, size_t n)
+{
+    fm_cursor_skip(c, 16);
+    uint64_t flags = fm_cursor_u64(c);
+    if (!fm_cursor_ok(c))
+        return short_body(perf, FM_PERF_R_AUX, n);
+    fm_perf_note(perf, FM_DIAG_PART_AUX, perf->offset, 1);
+    perf->aux.truncated += flags & 1;
+    perf->aux.partial += flags >> 2 & 1;
+    perf->aux.collisions += flags >> 3 & 1;
+    return true;
+}
+
+/* AUXTRACE_INFO u32 kind ...; AUXTRACE u64 size ... */
+static bool auxtrace_record(struct fm_perf *perf, struct fm_cursor *c, uint32_t type, size_t n)
+{
+    if (type == FM_PERF_R_AUXTRACE_INFO)
+        perf->aux.kind = fm_cursor_u32(c);
+    else
+        perf->aux.bytes = fm_add_sat_u64(perf->aux.bytes, fm_cursor_u64(c));
+    if (!fm_cursor_ok(c))
+        return short_body(perf, type, n);
+    if (type == FM_PERF_R_AUXTRACE)
+        fm_perf_note(perf, FM_DIAG_PART_AUX, perf->offset, 1);
+    return true;
+}
+
+static void provenance(struct fm_perf *perf, const char *key, struct fm_out *out)
+{
+    if (fm_out_finish(out, NULL) == FM_OK && out->n > 0)
+        fm_builder_provenance(perf->builder, key, out->buf, out->n);
+    fm_out_release(out);
+}
+
+static void losses(struct fm_perf *perf)
+{
+    struct fm_out out;
+    bool any = false;
+    if (fm_out_init(&out, &perf->ctx->mem, NULL) != FM_OK)
+        return;
+    for (size_t i = 0; i < perf->events.n; i++) {
+        struct fm_perf_event *event = &perf->events.event[i];
+        const char *name = fm_perf_event_name(&perf->events, event);
+        if (name == NULL || (event->lost_records == 0 && event->lost_samples == 0))
+            continue;
+        fm_out_printf(&out, "%s%s: %llu samples, %llu records", any ? "; " : "", name,
+                      (unsigned long long)event->lost_samples,
+                      (unsigned long long)event->lost_records);
+        any = true;
+    }
+    provenance(perf, "lost", &out);
+}
+
+void fm_perf_losses(struct fm_perf *perf)
+{
+    static const char *const kind[] = {"unknown", "Intel PT", "Intel BTS", "CoreSight ETM",
+                                       "ARM SPE", "s390 CPU-MF", "HiSilicon PTT"};
+    struct fm_out out;
+    losses(perf);
+    if ((perf->aux.kind == 0 && perf->aux.bytes == 0) ||
+        fm_out_init(&out, &perf->ctx->mem, NULL) != FM_OK)
+        return;
+    fm_out_printf(&out, "%s, %llu bytes",
+                  kind[perf->aux.kind < FM_COUNT(kind) ? perf->aux.kind : 0],
+                  (unsigned long long)perf->aux.bytes);
+    if (perf->aux.truncated + perf->aux.partial + perf->aux.collisions > 0)
+        fm_out_printf(&out, ", %llu times truncated, %llu partial, %llu collisions",
+                      (unsigned long long)perf->aux.truncated,
+                      (unsigned long long)perf->aux.partial,
+                      (unsigned long long)perf->aux.collisions);
+    provenance(perf, "aux", &out);
 }
 
 /* The thread that a SWITCH record is about is the one in its trailer, for both kinds. */
@@ -263,13 +346,12 @@ bool fm_perf_deliver(struct fm_perf *perf, const unsigned char *p, size_t n, uin
         return task_record(perf, &body, type, misc, n);
     case FM_PERF_R_LOST:
     case FM_PERF_R_LOST_SAMPLES:
-        return lost_record(perf, &body, type, n);
+        return lost_record(perf, event, &body, type, n);
     case FM_PERF_R_THROTTLE:
         fm_perf_note(perf, FM_DIAG_THROTTLED, offset, 1);
         return true;
     case FM_PERF_R_AUX:
-        fm_perf_note(perf, FM_DIAG_PART_AUX, offset, 1);
-        return true;
+        return aux_record(perf, &body, n);
     case FM_PERF_R_SWITCH:
     case FM_PERF_R_SWITCH_CPU_WIDE:
         return switch_record(perf, event, p, n, misc);
@@ -419,9 +501,9 @@ bool fm_perf_user_record(struct fm_perf *perf, const unsigned char *p, size_t n,
     case FM_PERF_R_STAT:
     case FM_PERF_R_STAT_ROUND:
         return stat_record(perf, &c, type, n, offset);
+    case FM_PERF_R_AUXTRACE_INFO:
     case FM_PERF_R_AUXTRACE:
-        fm_perf_note(perf, FM_DIAG_PART_AUX, offset, 1);
-        return true;
+        return auxtrace_record(perf, &c, type, n);
     default:
         return true;
     }

@@ -35,7 +35,8 @@ enum {
     FM_PERF_R_NAMESPACES = 16, FM_PERF_R_KSYMBOL = 17,
     FM_PERF_R_CGROUP = 19, FM_PERF_R_DEFERRED = 22, FM_PERF_R_USER = 64,
     FM_PERF_R_HEADER_ATTR = 64, FM_PERF_R_TRACING_DATA = 66, FM_PERF_R_BUILD_ID = 67,
-    FM_PERF_R_FINISHED_ROUND = 68, FM_PERF_R_AUXTRACE = 71, FM_PERF_R_THREAD_MAP = 73,
+    FM_PERF_R_FINISHED_ROUND = 68, FM_PERF_R_AUXTRACE_INFO = 70, FM_PERF_R_AUXTRACE = 71,
+    FM_PERF_R_THREAD_MAP = 73,
     FM_PERF_R_STAT_CONFIG = 75, FM_PERF_R_STAT = 76, FM_PERF_R_STAT_ROUND = 77,
     FM_PERF_R_EVENT_UPDATE = 78, FM_PERF_R_TIME_CONV = 79,
     FM_PERF_R_HEADER_FEATURE = 80, FM_PERF_R_COMPRESSED = 81, FM_PERF_R_COMPRESSED2 = 83,
@@ -155,6 +156,10 @@ struct fm_perf {
     uint64_t samples_in;            /* those that were dropped before a mapping saw them */
     struct fm_perf_branch_class branch_class;
     struct fm_perf_stat stat;
+    struct {
+        uint32_t kind;              /* of AUXTRACE_INFO; 0: none */
+        uint64_t bytes, truncated, partial, collisions;
+    } aux;
     struct fm_map simple_dso;       /* simpleperf: id -> fm_str of a path */
     uint64_t count[FM_PERF_R_SLOTS];    /* by fm_perf_record_slot() */
     uint64_t first[FM_PERF_R_SLOTS];
@@ -224,6 +229,8 @@ bool fm_perf_deliver(struct fm_perf *perf, const unsigned char *p, size_t n, uin
 /* A record made by perf that needs no stream: at once. */
 bool fm_perf_user_record(struct fm_perf *perf, const unsigned char *p, size_t n,
                          uint64_t offset);
+/* What was lost by event, and what AUX data there are, into the source's provenance. */
+void fm_perf_losses(struct fm_perf *perf);
 const char *fm_perf_record_name(uint32_t type);
 /* The place of a type in struct fm_perf.count; the name of a place. */
 size_t fm_perf_record_slot(uint32_t type);
