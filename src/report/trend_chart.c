@@ -92,14 +92,17 @@ static void find_points(struct parts *p, const struct fm_report *report,
     size_t n = 0;
 
     for (size_t k = 0; k < lines->lines; k++) {
+        const char *name = lines->line[k].name;
         size_t from = n;
 
+        if (name[0] == '\0' && lines->column != NULL)
+            name = lines->column->name;
         for (size_t i = lines->line[k].from; i < lines->line[k].to; i++)
             if (placed(lines, &lines->entry[i]))
                 p->point[n++] = point_of(report, lines, i, p->place_of[i]);
         if (lines->line[k].values > 0)
             p->series[p->chart.all++] =
-                (struct fm_chart_series){lines->line[k].name, p->point + from, n - from};
+                (struct fm_chart_series){name, p->point + from, n - from};
     }
 }
 
