@@ -35,7 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     demand(fm_builder_seal(builder, NULL, &store, NULL) == FM_OK);
     demand(fm_store_verify(store, NULL) == FM_OK);
     fm_store_free(store);
-    demand(atomic_load(&ctx->mem.peak) < ((size_t)64 << 20) + 200 * n);
+    /* a zstd frame may ask for a window of 128 MiB */
+    demand(atomic_load(&ctx->mem.peak) < ((size_t)192 << 20) + 200 * n);
     fm_ctx_free(ctx);
     return 0;
 }

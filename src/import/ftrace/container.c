@@ -27,7 +27,6 @@
 #define FIRST_WINDOW ((size_t)1 << 20)
 #define WINDOW_MAX ((uint64_t)256 << 20)
 #define SECTION_HEAD 16u
-#define LISTS_MAX 4096u
 #define PAGE_MAX ((uint32_t)8 << 20)
 
 enum option {
@@ -37,6 +36,20 @@ enum option {
 };
 
 /* ------------------------------------------------------------------ bytes of the input */
+
+/* No part of a true file is told twice: however often a false one names the same bytes, no more than
+ * a few times its size is read. */
+static bool within(struct fm_ftrace *f, uint64_t n, uint64_t offset)
+{
+    uint64_t limit = f->size <= UINT64_MAX / 8 ? 4 * f->size + FIRST_WINDOW : UINT64_MAX;
+    if (n > limit - f->taken) {
+        fm_ftrace_damage(f, FM_DIAG_HEADER_FIELD, FM_FORMAT, offset,
+                         "parts of the file overlap each other many times");
+        return false;
+    }
+    f->taken += n;
+    return true;
+}
 
 /* n bytes at an offset into the arena; NULL: failed, or (with damage) there are not as many. */
 static unsigned char *bytes_at(struct fm_ftrace *f, uint64_t offset, uint64_t n, const char *what)
@@ -48,6 +61,8 @@ static unsigned char *bytes_at(struct fm_ftrace *f, uint64_t offset, uint64_t n,
                          (unsigned long long)(offset > f->size ? 0 : f->size - offset));
         return NULL;
     }
+    if (!within(f, n, offset))
+        return NULL;
     unsigned char *data = fm_arena_alloc(&f->arena, (size_t)n + 1);
     if (data == NULL) {
         (void)fm_ftrace_fail(f, FM_NOMEM);
@@ -198,6 +213,8 @@ static bool add_stream(struct fm_ftrace *f, uint32_t cpu, uint64_t at, uint64_t 
             return true;
         size = f->size - at;
     }
+    if (!within(f, size, at))
+        return true;
     if (!fm_grow(&f->ctx->mem, (void **)&f->stream, &f->stream_cap, f->streams + 1,
                  sizeof *f->stream))
         return fm_ftrace_fail(f, FM_NOMEM);
@@ -366,9 +383,16 @@ static bool version_7(struct fm_ftrace *f, struct fm_cursor *c)
     f->codec = f->zlib                                 ? "deflate"
                : n == 4 && memcmp(name, "zstd", 4) == 0 ? "zstd"
                                                         : NULL;
-    for (unsigned i = 0; at != 0 && i < LISTS_MAX; i++, at = next)
+    for (; at != 0; at = next) {
         if (!option_list(f, at, &next))
             return false;
+        if (next != 0 && next <= at) {
+            fm_ftrace_damage(f, FM_DIAG_HEADER_FIELD, FM_FORMAT, at,
+                             "the next options are at %llu, before these",
+                             (unsigned long long)next);
+            break;
+        }
+    }
     return true;
 }
 

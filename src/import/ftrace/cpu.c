@@ -21,7 +21,7 @@
 
 static bool plausible(size_t in, size_t n)
 {
-    return n <= CHUNK_MAX && n / RATIO_MAX <= in + 256;
+    return n <= CHUNK_MAX && n / RATIO_MAX <= in + 64;
 }
 
 /* All of a packed block into n bytes at `out`; *got of them were there. */

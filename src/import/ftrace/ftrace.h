@@ -134,6 +134,7 @@ struct fm_ftrace {
     bool exact;                     /* callers are looked up at the return address */
     uint32_t mult, mult_shift;      /* ticks to ns; mult 0: times are ns */
     uint64_t mult_offset;
+    uint64_t taken;                 /* bytes that parts of the file claim, see container.c */
     uint64_t done;                  /* bytes of pages, for progress */
     uint64_t dropped;               /* events that no row could be made of */
 
