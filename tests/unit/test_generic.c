@@ -569,11 +569,10 @@ START_TEST(intel_eustall)
 }
 END_TEST
 
-START_TEST(every_allocation_may_fail)
+static void fail_each(const char *text, const char *in, size_t n)
 {
-    static const char in[] = "cpu 3\nsh 1/1 1: 7 e:\n\t1 f (m)\n";
     bool done = false;
-    format(script);
+    format(text);
     for (uint64_t k = 1; k < 5000 && !done; k++) {
         struct fm_ctx *own = fm_ctx_new();
         struct fm_import_options options = FM_INIT(options);
@@ -584,7 +583,7 @@ START_TEST(every_allocation_may_fail)
         options.format = "t";
         ck_assert_int_eq(fm_ctx_add_data_dir(own, dir), FM_OK);
         ck_assert_int_eq(fm_builder_new(own, &builder, NULL), FM_OK);
-        ck_assert_int_eq(fm_input_open_memory(own, in, sizeof in - 1, "in", &input, NULL), FM_OK);
+        ck_assert_int_eq(fm_input_open_memory(own, in, n, "in", &input, NULL), FM_OK);
         uint64_t at = own->mem.fail_at = atomic_load(&own->mem.allocations) + k;
         enum fm_status status = fm_import_input(own, input, &options, builder, &usable, &err);
         done = atomic_load(&own->mem.allocations) < at;
@@ -596,6 +595,24 @@ START_TEST(every_allocation_may_fail)
         fm_ctx_free(own);
     }
     ck_assert(done);
+}
+
+START_TEST(every_allocation_may_fail)
+{
+    static const char lines[] = "cpu 3\nsh 1/1 1: 7 e:\n\t1 f (m)\n";
+    static const char cells[] = "k,n (u),m\na,1%,2%\nb,3,4\n";
+    static const char records[] = "\1\2\0\0\0\0\0\0\2\3\0\0\0\0\0\0\1\4\0\0\0\0\0";
+    fail_each(script, lines, sizeof lines - 1);
+    fail_each("container: csv\ncolumns: [k]\n"
+              "others: {class: o}\n"
+              "classes: [{match: o, event: '${column}', kind: counter, unit: '${unit}',\n"
+              "  value: value, labels: {k: k}}, {match: '*', event: e}]\n",
+              cells, sizeof cells - 1);
+    fail_each("container: records\nsize: 8\nlayouts:\n"
+              "  - {name: a, sum: [n], fields: {k: {at_bit: 0, bits: 8},\n"
+              "      n: {at_bit: 8, bits: 8}}}\n"
+              "classes: [{match: '*', event: e, weight: n, labels: {k: k}}]\n",
+              records, sizeof records);
 }
 END_TEST
 

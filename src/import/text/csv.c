@@ -372,6 +372,10 @@ static void read_others(struct csv *v, const char *s, size_t first, size_t cells
             continue;
         if (unit == 0 && text[len - 1] == '%')
             unit = fm_builder_str(g->builder, "%", 1);
+        if (unit == FM_NONE || v->name[i] == FM_NONE) {
+            g->oom = true;
+            return;
+        }
         *word &= ~(UINT64_C(1) << (c->other_value & 63));
         fm_generic_text(g, c->other_value, text, len, offset);
         if (!(*word >> (c->other_value & 63) & 1))

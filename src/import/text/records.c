@@ -369,7 +369,7 @@ static void add(struct merge *m, const struct plan *plan, const unsigned char *p
     uint32_t *recent = &m->recent[hash >> (64 - RECENT_BITS)];
     if (*recent == 0 || !same_key(m->value + (*recent - 1) * m->width, number, plan, key)) {
         const uint64_t *at = fm_map_find(&m->map, hash);
-        if (!at || !same_key(m->value + (*at - 1) * m->width, number, plan, key)) {
+        if (!at || *at == 0 || !same_key(m->value + (*at - 1) * m->width, number, plan, key)) {
             new_row(m, plan, p, key, hash, offset);
             return;
         }
