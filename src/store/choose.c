@@ -214,11 +214,11 @@ static enum fm_status choose(struct chooser *c, struct item want, bool *as, stru
     return some ? FM_OK : FM_UNKNOWN;
 }
 
-/* Rows that were derived from others (times off the CPU or on run queues, wakeups): in no sum but
- * their own. */
+/* Rows that were derived from others (times off the CPU or on run queues, wakeups, branches of
+ * branch stacks): in no sum but their own. */
 static bool is_derived(const struct fm_store *store, const struct fm_event *e)
 {
-    static const char *const metric[] = {"offcpu", "runq", "wakeups"};
+    static const char *const metric[] = {"offcpu", "runq", "wakeups", "branches"};
     const char *s = fm_store_str(store, e->metric, NULL);
     if (e->kind != FM_KIND_STATE && e->kind != FM_KIND_INSTANT)
         return false;
