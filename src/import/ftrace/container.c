@@ -37,8 +37,8 @@ enum option {
 
 /* ------------------------------------------------------------------ bytes of the input */
 
-/* No part of a true file is told twice: however often a false one names the same bytes, no more than
- * a few times its size is read. */
+/* No part of a true file is told twice: however often a false one names the same bytes, no more
+ * than a few times its size is read. */
 static bool within(struct fm_ftrace *f, uint64_t n, uint64_t offset)
 {
     uint64_t limit = f->size <= UINT64_MAX / 8 ? 4 * f->size + FIRST_WINDOW : UINT64_MAX;
