@@ -32,7 +32,7 @@ static struct civil civil_of(int64_t ns)
     struct civil c;
     int64_t days = floor_div(ns, DAY), era, of_era, year, of_year, shifted;
 
-    c.rest = ns - days * DAY;
+    c.rest = ns % DAY + (ns % DAY < 0 ? DAY : 0);
     days += 719468; /* 1970-01-01 */
     era = floor_div(days, 146097);
     of_era = days - era * 146097;
