@@ -11,7 +11,7 @@ extern const char fuzz_name[];
 const char fuzz_name[] = "trace-dat";
 
 /* libtraceevent loses a name here and there of a format that does not parse. */
-const char *__lsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
     return "leak:libtraceevent";
