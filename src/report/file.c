@@ -90,11 +90,13 @@ enum fm_status fm_report_world(struct fm_report_run *run, struct fm_error *err)
     if (o != NULL) {
         const char *const text[] = {o->format, o->symfs, o->buildid_dir, o->kallsyms, o->vmlinux,
                                     o->map_dir, o->keep, o->clock_offset, o->demangle,
-                                    o->unfinished};
+                                    o->unfinished, o->gpu_map};
 
         for (size_t i = 0; i < FM_COUNT(text); i++)
             fm_report_hash_text(hash, text[i]);
-        fm_report_hash_u64(hash, (uint64_t)o->callers_exact * 2 + o->no_symbols);
+        fm_report_hash_u64(hash, (uint64_t)o->callers_exact << 4 | (uint64_t)o->no_symbols << 3 |
+                                     (uint64_t)o->inlines << 2 | (uint64_t)o->lines << 1 |
+                                     o->debuginfod);
     }
     fm_report_hash_get(hash, run->world);
     fm_report_hash_free(hash, &run->ctx->mem);

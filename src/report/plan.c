@@ -6,6 +6,7 @@
  * any file is read.
  */
 #include "report/reader.h"
+#include "report/run.h"
 
 #include "util/error.h"
 
@@ -315,6 +316,32 @@ static void read_table_places(struct fm_report_reader *r, const struct fm_yaml_n
             (void)fm_read_form(r, node, rows->to[i]);
 }
 
+/* The columns about the file are those of the table of files. */
+static void check_front(struct fm_report_reader *r, const struct fm_yaml_node *node,
+                        const struct fm_report_rows *rows)
+{
+    const struct fm_report_plan *plan = r->plan;
+    size_t n = 1, all = n + plan->label_count + fm_report_facts;
+    const char **known = fm_arena_alloc(r->arena, all * sizeof *known);
+
+    if (known == NULL)
+        return;
+    known[0] = "file";
+    for (size_t i = 0; i < plan->label_count; i++)
+        known[n++] = plan->label[i];
+    for (size_t i = 0; i < fm_report_facts; i++)
+        known[n++] = fm_report_fact[i].name;
+    for (size_t i = 0; i < rows->fronts; i++) {
+        size_t k = 0;
+
+        while (k < n && strcmp(known[k], rows->front[i]) != 0)
+            k++;
+        if (k == n)
+            fm_yaml_unknown(r->log, node->type == FM_YAML_LIST ? node->item[i] : node, "column",
+                            rows->front[i], known, n);
+    }
+}
+
 static bool read_table(struct fm_report_reader *r, const struct fm_yaml_node *map,
                        struct fm_report_rows *rows)
 {
@@ -339,6 +366,8 @@ static bool read_table(struct fm_report_reader *r, const struct fm_yaml_node *ma
     }
     rows->table = number_of(r, map, "part");
     rows->front = fm_read_list(r, fm_yaml_get(map, "front"), &rows->fronts);
+    if (rows->fronts > 0)
+        check_front(r, fm_yaml_get(map, "front"), rows);
     rows->column = fm_read_list(r, fm_yaml_get(map, "columns"), &rows->columns);
     if (rows->name == NULL)
         return false;
