@@ -205,6 +205,8 @@ static bool of_one(struct fm_compile *c, const char *name, size_t n, uint8_t via
                                       .type = FM_TYPE_U64 };
         return via == 0 || o->place != FM_AT_SELF;
     }
+    if (via == 0 && fm_interval_find(c, name, o))
+        return true;
     if (via != 0 && same(name, n, "path")) {
         *o = (struct fm_operand){ .place = FM_AT_PATH, .type = FM_TYPE_STACK };
         return true;

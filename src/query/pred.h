@@ -124,6 +124,7 @@ enum fm_place {
     FM_AT_NODE,      /* verdict of a stack predicate */
     FM_AT_MEMBER,    /* whether a list has an element: a test of another operand */
     FM_AT_PATH,      /* the whole stack, as an append id: of linked rows */
+    FM_AT_INTERVAL,  /* of the interval of `within` a row lies in, id = 0: start, 1: length */
     FM_AT_TABLE,     /* column of a result table, id = its number */
     FM_AT_LATER      /* a label, known when there is a store */
 };
@@ -134,6 +135,7 @@ enum fm_place {
 
 struct fm_pred;
 struct fm_linked;
+struct fm_intervals;
 
 struct fm_operand {
     enum fm_place place;
@@ -146,6 +148,7 @@ struct fm_operand {
     uint8_t via;                /* FM_VIA() of a linked row */
     struct fm_linked *linked;   /* its values: linked.c, filled by fm_reader_need() */
     const struct fm_reweigh *weigh; /* FM_AT_WEIGHT: what it was when the name was met */
+    struct fm_intervals *intervals; /* FM_AT_INTERVAL: within.c */
     int slot;                   /* column of the reader it is bound to */
 };
 
@@ -194,6 +197,7 @@ struct fm_compile {
     struct fm_store *store;            /* NULL: checking without a store */
     const char *unit;                  /* of the weight */
     const struct fm_reweigh *weigh;      /* the weight, once a step has changed it */
+    struct fm_intervals *intervals;    /* that steps `within: {as: NAME}` name, the last first */
     enum fm_from from;                 /* what rows are */
     const char *event;                 /* name of the selected event(s); NULL without a store */
     const struct fm_schema *schema;    /* names are of this table; NULL: of rows */
@@ -315,6 +319,13 @@ bool fm_linked_fill(struct fm_compile *c, struct fm_operand *o);
 bool fm_linked_lane(const struct fm_linked *linked, uint64_t row, uint64_t *lane);
 /* The text of a frame of the store, as in paths. FM_NONE: no memory. */
 fm_str fm_linked_label(struct fm_store *store, fm_frame frame);
+
+/* within.c: NAME.start and NAME.dur of a step `within: {as: NAME}`, and their values. */
+struct fm_reader;
+bool fm_interval_find(const struct fm_compile *c, const char *name, struct fm_operand *o);
+void fm_interval_need(struct fm_reader *r, struct fm_operand *o);
+bool fm_interval_lane(const struct fm_reader *r, const struct fm_operand *o, uint32_t place,
+                      uint64_t *lane);
 
 /* -------------------------------------------------------------------- rows */
 

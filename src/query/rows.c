@@ -284,6 +284,9 @@ void fm_reader_need(struct fm_reader *r, struct fm_operand *o)
             r->c->arena->oom = true;
         fm_reader_need_stack(r);
         break;
+    case FM_AT_INTERVAL:
+        fm_interval_need(r, o);
+        break;
     case FM_AT_MEMBER:
         fm_reader_need(r, o->pred->operand);
         break;
@@ -510,6 +513,8 @@ bool fm_reader_lane(const struct fm_reader *r, const struct fm_operand *o, uint3
         if (o->place == FM_AT_ROOT)
             node = r->v->top[node];
         return fm_view_attr(r->c, r->v, r->v->node[node].frame, (enum fm_attr)o->id, lane);
+    case FM_AT_INTERVAL:
+        return fm_interval_lane(r, o, place, lane);
     case FM_AT_MEMBER:
         if (!fm_reader_lane(r, o->pred->operand, place, lane))
             return false;

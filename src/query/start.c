@@ -39,6 +39,7 @@ static bool go_on(struct fm_pipe *pipe, struct fm_pipe *source)
     pipe->c.store = source->c.store;
     pipe->c.unit = source->c.unit;
     pipe->c.weigh = source->c.weigh;
+    pipe->c.intervals = source->c.intervals;
     pipe->c.event = source->c.event;
     pipe->c.from = source->c.from;
     pipe->shape = source->shape;

@@ -1,7 +1,7 @@
 /*
  * within.c - `within:`, the rows that lie in one of many intervals.
  *
- *     within: {spans: LET, on: thread|process|any, outside: true}
+ *     within: {spans: LET, on: thread|process|any, outside: true, as: NAME}
  *
  *     intervals  by (key, start), overlapping ones joined:     key 1  [0,5) [9,12)   key 2  [3,7)
  *     row        (key, ts)                                     found by binary search
@@ -12,7 +12,8 @@
  * O((n + m) log n); rows of a segment whose times lie between all intervals are not read.
  *
  * A row without time, and for thread and process one without a thread, is neither inside nor
- * outside.
+ * outside. With `as` the names NAME.start and NAME.dur tell the joined interval of a row, or with
+ * `outside` the gap between two; they are searched again for each row that asks.
  */
 #include "query/plan.h"
 
@@ -32,6 +33,16 @@ struct within {
     enum on on;
     bool outside;
     size_t key;                        /* of a table: the column with the thread or process */
+    struct fm_intervals *as;           /* NULL: rows do not tell their interval */
+};
+
+/* What `as: NAME` names; for any thread only. Filled when the step runs, in the compile's arena. */
+struct fm_intervals {
+    const char *name;
+    bool outside;                      /* rows tell the gap between intervals */
+    struct interval *item;             /* settled */
+    size_t n;
+    struct fm_intervals *next;
 };
 
 struct intervals {
@@ -72,6 +83,29 @@ static bool compile_outside(struct fm_pipe *pipe, const struct fm_yaml_node *nod
         return true;
     fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), node, "'outside' is true or false");
     return false;
+}
+
+/* Steps behind this one know NAME.start and NAME.dur. */
+static bool compile_as(struct fm_pipe *pipe, const struct fm_yaml_node *as, struct within *w)
+{
+    struct fm_compile *c = &pipe->c;
+    struct fm_intervals *x;
+
+    if (as == NULL)
+        return true;
+    if (as->type != FM_YAML_SCALAR || as->n == 0 || w->on != ON_ANY) {
+        fm_yaml_error(fm_yaml_as(c->log, FM_YAML_TYPE), as, "'as' is a name, and needs 'on: any'");
+        return false;
+    }
+    x = fm_arena_alloc(c->arena, sizeof *x);
+    if (x == NULL)
+        return false;
+    *x = (struct fm_intervals){ .name = fm_arena_strn(c->arena, as->text, as->n),
+                                .outside = w->outside, .next = c->intervals };
+    if (x->name == NULL)
+        return false;
+    w->as = c->intervals = x;
+    return true;
 }
 
 static size_t time_column(const struct fm_schema *schema, const char *name)
@@ -131,7 +165,7 @@ static bool table_columns(struct fm_pipe *pipe, struct within *w, const struct f
 
 void *fm_within_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_schema *schema)
 {
-    static const char *const known[] = { "spans", "on", "outside" };
+    static const char *const known[] = { "spans", "on", "outside", "as" };
     const struct fm_yaml_node *node = step->at->value, *spans, *on, *outside;
     struct within *w = fm_arena_alloc(pipe->c.arena, sizeof *w);
 
@@ -141,7 +175,8 @@ void *fm_within_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_sc
     w->key = SIZE_MAX;
     if (node->type != FM_YAML_MAP || (spans = fm_yaml_get(node, "spans")) == NULL) {
         fm_yaml_error(fm_yaml_as(pipe->c.log, FM_YAML_TYPE), node,
-                      "'within' takes {spans: LET, on: thread|process|any, outside: true}");
+                      "'within' takes {spans: LET, on: thread|process|any, outside: true, "
+                      "as: NAME}");
         return NULL;
     }
     if (!fm_yaml_known(pipe->c.log, node, known, FM_COUNT(known), "key"))
@@ -161,7 +196,7 @@ void *fm_within_compile(struct fm_pipe *pipe, struct fm_step *step, struct fm_sc
                       "threads of two inputs are never the same: take 'on: any'");
         return NULL;
     }
-    return w;
+    return compile_as(pipe, fm_yaml_get(node, "as"), w) ? w : NULL;
 }
 
 /* --------------------------------------------------------------- intervals */
@@ -339,18 +374,79 @@ static void settle(struct bound *b)
     x->n = n;
 }
 
-static bool is_inside(const struct intervals *x, uint64_t key, int64_t ts)
+/* The first interval that begins behind (key, ts). */
+static size_t behind(const struct interval *item, size_t n, uint64_t key, int64_t ts)
 {
-    size_t lo = 0, hi = x->n;
+    size_t lo = 0, hi = n;
 
-    while (lo < hi) {                  /* the first that is behind (key, ts) */
+    while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        if (x->item[mid].key < key || (x->item[mid].key == key && x->item[mid].start <= ts))
+        if (item[mid].key < key || (item[mid].key == key && item[mid].start <= ts))
             lo = mid + 1;
         else
             hi = mid;
     }
+    return lo;
+}
+
+static bool is_inside(const struct intervals *x, uint64_t key, int64_t ts)
+{
+    size_t lo = behind(x->item, x->n, key, ts);
+
     return lo > 0 && x->item[lo - 1].key == key && ts < x->item[lo - 1].end;
+}
+
+/* ------------------------------------------------------------------- names */
+
+bool fm_interval_find(const struct fm_compile *c, const char *name, struct fm_operand *o)
+{
+    for (struct fm_intervals *x = c->intervals; x != NULL; x = x->next) {
+        size_t n = strlen(x->name);
+        bool dur = strncmp(name, x->name, n) == 0 && strcmp(name + n, ".dur") == 0;
+        if (!dur && (strncmp(name, x->name, n) != 0 || strcmp(name + n, ".start") != 0))
+            continue;
+        *o = (struct fm_operand){ .place = FM_AT_INTERVAL, .id = dur, .unit = "ns",
+                                  .type = dur ? FM_TYPE_DUR : FM_TYPE_TIME, .intervals = x };
+        return true;
+    }
+    return false;
+}
+
+static struct fm_operand time_at(int slot)
+{
+    return (struct fm_operand){ .place = FM_AT_COLUMN, .id = FM_COL_TS, .type = FM_TYPE_TIME,
+                                .slot = slot };
+}
+
+/* The gap before the first interval and behind the last has no length: null. */
+bool fm_interval_lane(const struct fm_reader *r, const struct fm_operand *o, uint32_t place,
+                      uint64_t *lane)
+{
+    const struct fm_intervals *x = o->intervals;
+    struct fm_operand at = time_at(o->slot);
+    int64_t start, end;
+    uint64_t ts;
+    size_t i;
+
+    if (!fm_reader_lane(r, &at, place, &ts))
+        return false;
+    i = behind(x->item, x->n, 0, (int64_t)ts);
+    if (i == 0 || (x->outside && i == x->n))
+        return false;
+    start = x->outside ? x->item[i - 1].end : x->item[i - 1].start;
+    end = x->outside ? x->item[i].start : x->item[i - 1].end;
+    if ((int64_t)ts < start || (int64_t)ts >= end)
+        return false;
+    *lane = o->id == 0 ? (uint64_t)start : (uint64_t)end - (uint64_t)start;
+    return true;
+}
+
+void fm_interval_need(struct fm_reader *r, struct fm_operand *o)
+{
+    struct fm_operand at = time_at(-1);
+
+    fm_reader_need(r, &at);
+    o->slot = at.slot;
 }
 
 /* --------------------------------------------------------------------- run */
@@ -379,6 +475,18 @@ static enum fm_status narrow(struct bound *b, struct fm_flow *flow, struct fm_er
     return fm_rows_where(flow->c, &flow->sel, &flow->view, &p, err);
 }
 
+static bool name_intervals(struct fm_intervals *as, const struct intervals *x,
+                           struct fm_arena *arena)
+{
+    as->item = fm_arena_alloc(arena, (x->n + 1) * sizeof *as->item);
+    if (as->item == NULL)
+        return false;
+    if (x->n > 0)
+        memcpy(as->item, x->item, x->n * sizeof *x->item);
+    as->n = x->n;
+    return true;
+}
+
 enum fm_status fm_within_run(struct fm_flow *flow, const struct fm_step *step,
                              struct fm_error *err)
 {
@@ -400,6 +508,10 @@ enum fm_status fm_within_run(struct fm_flow *flow, const struct fm_step *step,
     if (status == FM_OK) {
         settle(&b);
         bind(&b, flow->c);
+        if (w->as != NULL && !name_intervals(w->as, &x, flow->c->arena))
+            status = fm_error_nomem(err);
+    }
+    if (status == FM_OK) {
         status = narrow(&b, flow, err);
     }
     if (status == FM_OK) {
