@@ -442,6 +442,64 @@ START_TEST(memory_lies)
 }
 END_TEST
 
+/* -------------------------------------------------------------------- off-CPU time */
+
+#define WAIT_TYPE (SAMPLE_TYPE | FM_PERF_RAW)
+
+static const struct make_event waits = {.type = 1, .config = 10, .period = 1,
+                                        .sample_type = WAIT_TYPE,
+                                        .flags = FM_PERF_F_SAMPLE_ID_ALL, .id = {7}, .ids = 1};
+
+/* A sample of the kernel's program while thread 60 runs: thread 51 of process 50 waited. `nr`
+ * addresses are announced, two are there. */
+static void put_wait(struct make *m, uint64_t time, uint64_t ns, uint64_t nr)
+{
+    size_t begin = make_begin(m, 9, 1);
+    make_u64(m, 0xffffffff81000000u);
+    make_u32(m, 60);
+    make_u32(m, 60);
+    make_u64(m, time);
+    make_u64(m, 1);
+    make_u64(m, 0);             /* its own chain says nothing */
+    make_u32(m, 52);
+    make_u32(m, 50);
+    make_u32(m, 51);
+    make_u64(m, ns);
+    make_u64(m, nr);
+    make_u64(m, USER);
+    make_u64(m, 0x1010);
+    make_u64(m, 3);             /* cgroup */
+    make_u32(m, 0);
+    make_end(m, begin);
+}
+
+/* perf record --off-cpu since 6.15 (perf-data.md 20 e): the wait, its thread and its chain. */
+START_TEST(long_waits)
+{
+    struct make records = {.sample_type = WAIT_TYPE, .big = _i == 1}, file = {.big = _i == 1};
+    struct run run;
+    size_t begin = make_begin(&records, 78, 0);
+    make_u64(&records, 2);
+    make_u64(&records, 7);
+    make_text(&records, "offcpu-time");
+    make_end(&records, begin);
+    make_comm(&records, 50, 51, "waiter", false, 1);
+    put_wait(&records, 100, 700000000, 2);
+    put_wait(&records, 200, 600000000, 3);
+    put_wait(&records, 300, 600000000, UINT64_MAX / 8);
+    make_file(&file, MAKE_PIPE, &waits, 1, &records);
+    run_import(&run, file.p, file.n, "made.data", false);
+    ck_assert_int_eq(run.status, FM_FORMAT);
+    ck_assert_uint_eq(fm_store_rows(run.store), 1);
+    ck_assert_str_eq(run_row(&run, 0), "waiter 50/51 100 700000000 offcpu-time: [unknown]+1010");
+    ck_assert_uint_eq(run_account(&run, FM_ACCOUNT_DROPPED, "sample-body"), 2);
+    ck_assert_uint_eq(run_account(&run, FM_ACCOUNT_FINDING, "raw-payload"), 0);
+    run_free(&run);
+    make_free(&records);
+    make_free(&file);
+}
+END_TEST
+
 /* ------------------------------------------------------------------------- counters */
 
 static void put_update(struct make *m, uint64_t what, uint64_t value)
@@ -563,6 +621,7 @@ int main(void)
     tcase_add_loop_test(t, memory_words, 0, 2);
     tcase_add_test(t, memory_levels);
     tcase_add_test(t, memory_lies);
+    tcase_add_loop_test(t, long_waits, 0, 2);
     suite_add_tcase(s, t);
     t = tcase_create("counters");
     tcase_add_loop_test(t, stat_intervals, 0, 2);

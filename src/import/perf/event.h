@@ -76,6 +76,7 @@ struct fm_perf_event {
     struct fm_sched_event sched;   /* set when declared */
     int class_id;                   /* of the binding; see sample.c */
     bool declared;
+    bool direct;                    /* tells of waits in RAW: see sample.c */
     uint64_t wanted;                /* fields, see sample.h */
     uint64_t fixed;                 /* fields that stand in every sample */
     uint64_t seen;                  /* samples */

@@ -18,6 +18,9 @@
  *     PHYS_ADDR u64  CGROUP u64  DATA_PAGE_SIZE u64  CODE_PAGE_SIZE u64
  *     AUX            u64 size, bytes
  *
+ * A long wait, in RAW of the event offcpu-time:
+ *     u32 pid, tid | u64 ns | u64 nr, ips[nr] | u64 cgroup
+ *
  * Counter values inside a sample (READ) say how far each member of a group has come since the last
  * sample: one row per member that moved, weighed by the difference, as perf delivers them.
  *
@@ -182,7 +185,8 @@ static void read_tail(struct fm_perf *perf, struct sample *s, struct fm_cursor *
         s->raw = fm_cursor_bytes(c, size);
         s->raw_n = size;
         /* record -R: events that are no tracepoints have four bytes of nothing */
-        if (size > (attr->type == 2 ? 0 : 4) && s->event->trace == NULL && fm_cursor_ok(c))
+        if (size > (attr->type == 2 ? 0 : 4) && s->event->trace == NULL && !s->event->direct &&
+            fm_cursor_ok(c))
             fm_perf_note(perf, FM_DIAG_PART_RAW, perf->offset, 1);
     }
     if ((type & FM_PERF_BRANCH_STACK) != 0)
@@ -408,6 +412,8 @@ static bool declare(struct fm_perf *perf, struct fm_perf_event *event)
         return fm_perf_fail(perf, FM_NOMEM);
     fm_sched_event(&perf->sched, name, event->trace, &event->sched);
     event->wanted = wanted[0];
+    event->direct = event->attr.type == 1 && event->attr.config == 10 &&
+                    strncmp(name, "offcpu-time", 11) == 0;
     event->declared = true;
     return true;
 }
@@ -630,6 +636,28 @@ static bool read_fixed(struct fm_perf *perf, struct sample *s, const unsigned ch
     return set_thread(perf, s, pid, e->tid != FM_PERF_NO_FIELD);
 }
 
+/* What a program in the kernel tells of a long wait, in place of the sample's own fields (perf
+ * record --off-cpu since 6.15); see the head of the file. False: it does not parse. */
+static bool read_direct(struct fm_perf *perf, struct sample *s, int32_t *pid)
+{
+    struct fm_cursor c;
+    fm_cursor_init(&c, s->raw, s->raw_n, perf->offset, perf->swap);
+    *pid = fm_cursor_i32(&c);
+    s->tid = fm_cursor_i32(&c);
+    uint64_t period = fm_cursor_u64(&c), nr = fm_cursor_u64(&c);
+    if (nr > fm_cursor_left(&c) / 8)
+        return false;
+    s->chain = fm_cursor_bytes(&c, (size_t)nr * 8);
+    s->chain_n = (size_t)nr;
+    const uint64_t *path = fm_map_find(&perf->machine.cgroup, fm_cursor_u64(&c));
+    if (!fm_cursor_ok(&c))
+        return false;
+    set(s, F_PERIOD, period);
+    if (path != NULL)
+        set(s, F_CGROUP, *path);
+    return true;
+}
+
 bool fm_perf_sample(struct fm_perf *perf, const unsigned char *p, size_t n)
 {
     struct sample s;
@@ -657,6 +685,13 @@ bool fm_perf_sample(struct fm_perf *perf, const unsigned char *p, size_t n)
         return drop(perf, FM_DIAG_SAMPLE_BODY, "a part of it goes beyond its end", n);
     if (!read_fixed(perf, &s, p))
         return false;
+    if (FM_UNLIKELY(event->direct && s.raw_n > 0)) {
+        int32_t pid;
+        if (!read_direct(perf, &s, &pid))
+            return drop(perf, FM_DIAG_SAMPLE_BODY, "its wait goes beyond its end", n);
+        if (!set_thread(perf, &s, pid, true))
+            return false;
+    }
     if ((s.misc & 7) == FM_PERF_MODE_USER)
         fm_perf_machine_runs(&perf->machine, &perf->machine.process[s.process]);
     if (FM_UNLIKELY(perf->machine.process[s.process].jit != 0) &&
