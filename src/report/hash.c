@@ -72,7 +72,7 @@ void fm_report_hash_text(struct fm_report_hash *hash, const char *s)
 
 bool fm_report_hash_file(struct fm_report_hash *hash, const char *path, uint64_t *size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC), saved;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), saved;
     uint64_t all = 0;
     ssize_t n;
 

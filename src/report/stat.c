@@ -176,6 +176,11 @@ bool fm_report_job_hash(struct fm_report_run *run, struct fm_report_job *job)
         return true;
     if (!file_of(job, path) || !stamp_of(path, &job->stamp, &mode))
         return cannot(job, errno != 0 ? errno : ENOENT);
+    if (!S_ISREG(mode) && !S_ISDIR(mode)) {
+        job->busy_error = true;     /* a pipe would be waited for, and can be read but once */
+        fm_error_at(&job->err, FM_IO, job->name, FM_NO_OFFSET, "a pipe or a device, not a file");
+        return false;
+    }
     clock_gettime(CLOCK_REALTIME, &now);
     job->settled = S_ISREG(mode) && job->stamp.changed_s + SETTLE < now.tv_sec
                    && job->stamp.touched_s + SETTLE < now.tv_sec;
