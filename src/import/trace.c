@@ -145,6 +145,30 @@ static const char *find_print(const char *text, size_t n)
     return NULL;
 }
 
+/* The rest of the line that begins with `key` in a format text. */
+static const char *line_value(const char *s, size_t n, const char *key, size_t *length)
+{
+    size_t k = strlen(key);
+    for (size_t at = 0; at + k <= n;) {
+        const char *end = memchr(s + at, '\n', n - at);
+        size_t line = end != NULL ? (size_t)(end - (s + at)) : n - at;
+        if (line > k && memcmp(s + at, key, k) == 0) {
+            *length = line - k;
+            return s + at + k;
+        }
+        at += line + 1;
+    }
+    return NULL;
+}
+
+const char *fm_trace_name(const char *text, size_t n, size_t *name_n, uint64_t *id)
+{
+    size_t id_n;
+    const char *name = line_value(text, n, "name: ", name_n);
+    const char *number = line_value(text, n, "ID: ", &id_n);
+    return number != NULL && fm_text_u64(number, id_n, id) ? name : NULL;
+}
+
 bool fm_trace_parse(struct fm_arena *arena, const char *system, const char *text, size_t n,
                     unsigned long_size, bool big, const struct fm_trace **result)
 {

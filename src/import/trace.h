@@ -38,6 +38,10 @@ struct fm_trace {
     bool sched;                    /* of the system "sched" */
 };
 
+/* The name of the event that a format text (n bytes) describes, not terminated, and its id; NULL
+ * when it does not tell both. */
+const char *fm_trace_name(const char *text, size_t n, size_t *name_n, uint64_t *id);
+
 /*
  * The fields of an event from its format text (n bytes), through libtraceevent; arrays of numbers
  * and fields past FM_TRACE_FIELDS are left out. The result lives in the arena. false: no

@@ -18,21 +18,6 @@
 
 #define NAME_MAX_N 256u
 
-static const char *line_value(const char *s, size_t n, const char *key, size_t *length)
-{
-    size_t k = strlen(key);
-    for (size_t at = 0; at + k <= n;) {
-        const char *end = memchr(s + at, '\n', n - at);
-        size_t line = end != NULL ? (size_t)(end - (s + at)) : n - at;
-        if (line > k && memcmp(s + at, key, k) == 0) {
-            *length = line - k;
-            return s + at + k;
-        }
-        at += line + 1;
-    }
-    return NULL;
-}
-
 /* The two events that are call chains: where their addresses are. */
 static void note_stacks(struct fm_ftrace *f, const struct fm_ftrace_event *event, uint16_t id)
 {
@@ -56,12 +41,11 @@ static void note_stacks(struct fm_ftrace *f, const struct fm_ftrace_event *event
 static bool add_format(struct fm_ftrace *f, const char *system, size_t system_n, const char *text,
                        size_t n)
 {
-    size_t name_n, id_n;
+    size_t name_n;
     uint64_t id;
     bool fresh;
-    const char *name = line_value(text, n, "name: ", &name_n);
-    const char *number = line_value(text, n, "ID: ", &id_n);
-    if (name == NULL || number == NULL || !fm_text_u64(number, id_n, &id) || id > UINT16_MAX)
+    const char *name = fm_trace_name(text, n, &name_n, &id);
+    if (name == NULL || id > UINT16_MAX)
         return true;
     uint64_t *place = fm_map_put(&f->by_id, id, &fresh);
     if (place == NULL)

@@ -11,24 +11,6 @@
  */
 #include "import/perf/session.h"
 
-#include "util/text.h"
-
-/* The rest of the line that begins with `key` in a format text. */
-static const char *line_value(const char *s, size_t n, const char *key, size_t *length)
-{
-    size_t k = strlen(key);
-    for (size_t at = 0; at + k <= n;) {
-        const char *end = memchr(s + at, '\n', n - at);
-        size_t line = end != NULL ? (size_t)(end - (s + at)) : n - at;
-        if (line > k && memcmp(s + at, key, k) == 0) {
-            *length = line - k;
-            return s + at + k;
-        }
-        at += line + 1;
-    }
-    return NULL;
-}
-
 /* What the tracing data says of its writer. */
 struct tracing {
     bool big;
@@ -39,14 +21,13 @@ struct tracing {
 static bool take_format(struct fm_perf *perf, const struct tracing *t, const char *system,
                         size_t system_n, const char *text, size_t n)
 {
-    size_t name_n, id_n;
+    size_t name_n;
     uint64_t id;
     char *system_text = fm_arena_strn(&perf->events.arena, system, system_n);
     if (system_text == NULL)
         return fm_perf_fail(perf, FM_NOMEM);
-    const char *name = line_value(text, n, "name: ", &name_n);
-    const char *number = line_value(text, n, "ID: ", &id_n);
-    if (name == NULL || number == NULL || !fm_text_u64(number, id_n, &id))
+    const char *name = fm_trace_name(text, n, &name_n, &id);
+    if (name == NULL)
         return true;
     for (size_t i = 0; i < perf->events.n; i++) {
         struct fm_perf_event *event = &perf->events.event[i];
