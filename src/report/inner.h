@@ -169,6 +169,8 @@ void fm_report_plan_release(struct fm_report_plan *plan);
 struct fm_pattern *fm_report_pattern(struct fm_report_plan *plan, const char *text, bool regex,
                                      struct fm_error *err);
 
+/* Whether an output may have that name: a path below DIR without names that begin with a dot. */
+bool fm_report_below(const char *to);
 /* The form of a table by the ending of its name: "csv", "markdown" ...; NULL: none. */
 const char *fm_report_form(const char *to);
 /* ask.c: sets the parameters of a query that was loaded for it. */

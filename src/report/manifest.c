@@ -5,6 +5,8 @@
  *         report  NAME  DIGEST          as it was named; of its text, parameters and the world
  *         param   NAME=VALUE            as they were given
  *         share   I  N                  only in a share
+ *         each    PATH                  an output of each file, in its folder
+ *         over    PATH                  an output over all files, in DIR
  *         file    NAME  GIVEN  HASH  SIZE  TEXT   TEXT: why there are no results, \N otherwise
  *
  * Merging takes the files of all shares together, copies what they keep, and goes on as the run of
@@ -12,7 +14,7 @@
  * one report, one version and one N, and none may be missing.
  *
  * The list of the last run also tells which outputs stand in the folder: those of files that are no
- * longer there are removed.
+ * longer there, and those that the report does not name any more, are removed.
  */
 #include "report/lines.h"
 #include "report/run.h"
@@ -79,22 +81,103 @@ static bool has_file(const struct fm_report_run *run, const char *name)
     return false;
 }
 
-/* Outputs of files of the last run that are not of this one. */
-static void remove_stale(struct fm_report_run *run)
+/* --------------------------------------------------------- outputs of before */
+
+/* Paths of outputs, in an arena. */
+struct paths {
+    struct fm_arena *arena;
+    const char **path;
+    size_t n, cap;
+};
+
+static bool add_path(struct paths *list, const char *path)
 {
-    const char *field[FIELDS], *folder, *path;
+    const char **more = list->path;
+
+    if (path == NULL)
+        return true;
+    if (list->n == list->cap) {
+        list->cap = list->cap * 2 + 8;
+        more = fm_arena_alloc(list->arena, list->cap * sizeof *more);
+        if (more == NULL)
+            return false;
+        if (list->n > 0)
+            memcpy(more, list->path, list->n * sizeof *more);
+        list->path = more;
+    }
+    list->path[list->n++] = path;
+    return true;
+}
+
+static bool has_path(const struct paths *list, const char *path)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->path[i], path) == 0)
+            return true;
+    return false;
+}
+
+/* What the report writes for each file, and over all of them. */
+static bool planned(const struct fm_report_plan *plan, struct paths *each, struct paths *over)
+{
+    bool good = true;
+
+    for (size_t i = 0; good && i < plan->eaches; i++)
+        good = add_path(each, plan->each[i].to);
+    for (size_t i = 0; good && i < plan->tables; i++)
+        for (size_t k = 0; good && k < plan->rows[i].tos; k++)
+            good = add_path(over, plan->rows[i].to[k]);
+    for (size_t i = 0; good && i < plan->compares; i++)
+        good = add_path(over, plan->compare[i].to);
+    for (size_t i = 0; good && i < plan->trends; i++)
+        good = add_path(over, plan->trend[i].to) && add_path(over, plan->trend[i].chart);
+    return good && add_path(over, plan->index.to);
+}
+
+/* The outputs of a file of before: all when the file is gone, else those that are not planned. */
+static void remove_each(struct fm_report_run *run, const char *file, const struct paths *before,
+                        const struct paths *each)
+{
+    bool here = has_file(run, file);
+    const char *folder = fm_report_folder(&run->arena, file), *path;
+
+    for (size_t i = 0; folder != NULL && i < before->n; i++) {
+        if (here && has_path(each, before->path[i]))
+            continue;
+        path = fm_arena_printf(&run->arena, "%s/%s", folder, before->path[i]);
+        if (path != NULL)
+            fm_place_remove(&run->place, path);
+    }
+}
+
+/* Outputs of the last run that are not of this one. In its list they stand before the files. */
+static void remove_stale(struct fm_report_run *run, const struct paths *each,
+                         const struct paths *over)
+{
+    struct paths before = {.arena = &run->arena};
+    const char *field[FIELDS];
     size_t n;
     char *at = fm_place_read(&run->place, &run->arena, MANIFEST, &n);
 
     while (at != NULL && (n = fm_line_next(&at, field, FIELDS)) > 0) {
-        if (n != FIELDS || strcmp(field[0], "file") != 0 || has_file(run, field[1]))
-            continue;
-        folder = fm_report_folder(&run->arena, field[1]);
-        for (size_t i = 0; folder != NULL && i < run->plan.eaches; i++) {
-            path = fm_arena_printf(&run->arena, "%s/%s", folder, run->plan.each[i].to);
-            if (path != NULL)
-                fm_place_remove(&run->place, path);
+        if (n == 2 && strcmp(field[0], "each") == 0 && fm_report_below(field[1])) {
+            if (!add_path(&before, field[1]))
+                return;
+        } else if (n == 2 && strcmp(field[0], "over") == 0 && fm_report_below(field[1])) {
+            if (!has_path(over, field[1]))
+                fm_place_remove(&run->place, field[1]);
+        } else if (n == FIELDS && strcmp(field[0], "file") == 0) {
+            remove_each(run, field[1], &before, each);
         }
+    }
+}
+
+static void put_paths(struct fm_out *out, const char *what, const struct paths *list)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        fm_line_put(out, true, what);
+        fm_line_put(out, false, list->path[i]);
+        fm_out_char(out, '\n');
     }
 }
 
@@ -103,9 +186,12 @@ enum fm_status fm_report_manifest(struct fm_report_run *run, struct fm_error *er
     const struct fm_report_options *o = run->options;
     char digest[FM_REPORT_KEY];
     enum fm_status status;
+    struct paths each = {.arena = &run->arena}, over = {.arena = &run->arena};
     struct fm_out out;
 
-    remove_stale(run);
+    if (!planned(&run->plan, &each, &over))
+        return fm_error_nomem(err);
+    remove_stale(run, &each, &over);
     if (!digest_of(run, digest) || fm_out_init(&out, &run->ctx->mem, NULL) != FM_OK)
         return fm_error_nomem(err);
     fm_line_put(&out, true, "report");
@@ -120,6 +206,9 @@ enum fm_status fm_report_manifest(struct fm_report_run *run, struct fm_error *er
     if (o->shards > 1 && !o->merge)
         fm_out_printf(&out, "share\t%llu\t%llu\n", (unsigned long long)o->shard,
                       (unsigned long long)o->shards);
+    put_paths(&out, "each", &each);
+    if (o->shards < 2 || o->merge)
+        put_paths(&out, "over", &over);
     for (size_t i = 0; i < run->jobs; i++)
         put_file(&out, &run->job[i]);
     status = out.status != FM_OK ? fm_error_nomem(err)
@@ -199,7 +288,7 @@ static enum fm_status read_share(struct fm_report_run *run, struct share *share,
                 return fm_error_nomem(err);
         } else if (n == FIELDS && strcmp(field[0], "file") == 0) {
             status = add_file(run, field, err);
-        } else {
+        } else if (n != 2 || (strcmp(field[0], "each") != 0 && strcmp(field[0], "over") != 0)) {
             return bad(err, share->dir);
         }
     }

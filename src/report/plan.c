@@ -188,7 +188,7 @@ static void read_labels(struct fm_report_reader *r)
 
 /* ------------------------------------------------------------------ places */
 
-bool fm_read_place(struct fm_report_reader *r, const struct fm_yaml_node *at, const char *to)
+bool fm_report_below(const char *to)
 {
     bool good = to[0] != '\0' && to[0] != '/' && strlen(to) < 200;
 
@@ -198,6 +198,13 @@ bool fm_read_place(struct fm_report_reader *r, const struct fm_yaml_node *at, co
     }
     for (const char *s = to; good && *s != '\0'; s++)
         good = (unsigned char)*s >= ' ';
+    return good;
+}
+
+bool fm_read_place(struct fm_report_reader *r, const struct fm_yaml_node *at, const char *to)
+{
+    bool good = fm_report_below(to);
+
     if (!good)
         fm_yaml_error(fm_yaml_as(r->log, FM_YAML_TYPE), at,
                       "'to' is a path below the report's folder, without names that begin with a "
